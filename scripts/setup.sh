@@ -34,14 +34,14 @@ fi
 
 "$venv/bin/python" -m pip install --quiet --require-hashes -r requirements/uv.txt
 
-# uv does not read pip's configuration: hand over a mirror and a certificate file named only there.
+# uv does not read pip's configuration: hand over a mirror or a certificate file that only pip was told of.
 pip_setting() { "$venv/bin/python" -m pip config list 2>/dev/null | sed -n "s/^[^=]*\.$1='\(.*\)'\$/\1/p" | tail -n 1; }
 if [[ -z ${UV_DEFAULT_INDEX:-}${UV_INDEX_URL:-}${UV_CONFIG_FILE:-} ]]; then
-    index=$(pip_setting index-url)
+    index=${PIP_INDEX_URL:-$(pip_setting index-url)}
     if [[ -n $index ]]; then export UV_DEFAULT_INDEX=$index; fi
 fi
 if [[ -z ${SSL_CERT_FILE:-} ]]; then
-    certificates=$(pip_setting cert)
+    certificates=${PIP_CERT:-$(pip_setting cert)}
     if [[ -n $certificates ]]; then export SSL_CERT_FILE=$certificates; fi
 fi
 
