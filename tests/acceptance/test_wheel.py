@@ -19,18 +19,12 @@ pytestmark = pytest.mark.timeout(180)
 def run(*command: str | Path, cwd: Path = ROOT, **env: str) -> str:
     # Without the guard's PYTHONPATH and any VIRTUAL_ENV: the environment under test is an empty one.
     inherited = {name: value for name, value in os.environ.items() if name not in {"PYTHONPATH", "VIRTUAL_ENV"}}
+    environment = {**inherited, **env}
     done = subprocess.run(
-        command,
-        cwd=cwd,
-        env={**inherited, **env},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=150,
+        command, cwd=cwd, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=150
     )
-    assert done.returncode == 0, (
-        f"{' '.join(map(str, command))} ended with {done.returncode}\n{done.stdout}{done.stderr}"
-    )
+    said = f"{' '.join(map(str, command))} ended with {done.returncode}\n{done.stdout}{done.stderr}"
+    assert done.returncode == 0, said
     return done.stdout
 
 
