@@ -1,0 +1,66 @@
+"""A model that says what you tell it: for tests of your own agents, for demos without a key, for our own suite.
+
+    backend = ScriptedBackend([call("get_time", city="Paris"), respond("It is 15:42 in Paris.")])
+
+A script is a list of answers, used up one by one, or a function of the request. An answer is a `Reply` (the builders
+below make one), a `str` (its text), an exception (raised), or one of these with something happening around it: `gated`,
+`restarted`, `failing`. Every request is kept in `backend.requests`.
+"""
+
+from vancetope.backends.scripted.backend import (
+    Chunking,
+    Script,
+    ScriptedBackend,
+    ScriptExhausted,
+    pieces_of,
+    random_chunks,
+)
+from vancetope.backends.scripted.load import load
+from vancetope.backends.scripted.replies import (
+    Answer,
+    Staged,
+    action,
+    as_action,
+    call,
+    calls,
+    cut,
+    empty,
+    failing,
+    filtered,
+    gated,
+    malformed,
+    raw_call,
+    refuse,
+    respond,
+    restarted,
+    say,
+    think,
+)
+
+__all__ = [
+    "Answer",
+    "Chunking",
+    "Script",
+    "ScriptExhausted",
+    "ScriptedBackend",
+    "Staged",
+    "action",
+    "as_action",
+    "call",
+    "calls",
+    "cut",
+    "empty",
+    "failing",
+    "filtered",
+    "gated",
+    "load",
+    "malformed",
+    "pieces_of",
+    "random_chunks",
+    "raw_call",
+    "refuse",
+    "respond",
+    "restarted",
+    "say",
+    "think",
+]
