@@ -45,7 +45,7 @@ def parse(text: str | bytes) -> Any:
 
 
 def deeper_than(value: Any, limit: int) -> bool:
-    """Whether lists and objects nest deeper than `limit` levels in this value. It ends for values that hold themselves."""
+    """Whether lists and objects nest deeper than `limit` levels in this value; true for one that holds itself."""
     level: list[Any] = [value] if isinstance(value, dict | list | tuple) else []
     for _ in range(limit):
         below: dict[int, Any] = {}

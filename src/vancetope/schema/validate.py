@@ -1,0 +1,221 @@
+"""JSON Schema: the only place that calls the validator, behind one depth guard.
+
+The validator works offline (no reference is ever fetched), and nothing deeper than `MAX_DEPTH` reaches it, schema or
+value: deep ones overflow its stack and end the process.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+from vancetope.errors import ConfigError
+from vancetope.schema.problems import Problem, described, resolved, sentence
+from vancetope.schema.strict import MAX_DEPTH, NotJson, deeper_than, parse
+
+__all__ = ["InvalidSchema", "Problem", "Validator", "compile", "decode_once", "drop_extras", "json_types", "sentence"]
+
+
+class InvalidSchema(ConfigError):
+    """The schema is not a JSON Schema."""
+
+
+@dataclass(frozen=True, slots=True)
+class Validator:
+    """A compiled schema. It may be used from any thread."""
+
+    schema: Mapping[str, Any]
+    _compiled: Any = field(repr=False, compare=False)
+
+    def fits(self, value: Any) -> bool:
+        """Whether the value fits; never raises."""
+        return not self.problems(value)
+
+    def problems(self, value: Any) -> tuple[Problem, ...]:
+        """What is wrong with the value, at most eight problems; nothing where it fits. Never raises: a value that is
+        not JSON at all (too deep, half a surrogate pair, an object of Python's) is one problem."""
+        if deeper_than(value, MAX_DEPTH):
+            return (Problem("", "depth", f"at most {MAX_DEPTH} levels", "nested deeper"),)
+        try:
+            if self._compiled.is_valid(value):
+                return ()
+            if not _is_large(value):
+                return described(self._compiled.iter_errors(value), self.schema)
+            self._compiled.validate(value)
+            return ()
+        except ValueError as error:
+            if hasattr(error, "kind"):
+                return described([error], self.schema)
+            return (Problem("", "json", "a JSON value", str(error)[:200]),)
+
+
+def _is_large(value: Any) -> bool:
+    """Whether all errors of this value might take seconds to collect; then only the first is asked for."""
+    left, count = [value], 0
+    while left:
+        each = left.pop()
+        if isinstance(each, dict | list | tuple):
+            count += len(each)
+            if count > _LARGE:
+                return True
+            left.extend(each.values() if isinstance(each, dict) else each)
+    return False
+
+
+_LARGE = 5_000
+
+
+def compile(schema: Mapping[str, Any], *, formats: bool = False) -> Validator:
+    """The validator of a schema: draft 2020-12, or the older draft that its `$schema` names.
+
+    With `formats` a string that misses its `format` is a problem; unknown formats never are. Raises `InvalidSchema`
+    with the reason for whatever is no schema, and for a reference that leaves it. Equal schemas are compiled once.
+    """
+    if not isinstance(schema, Mapping):
+        raise InvalidSchema(f"a schema is an object, not {type(schema).__name__}")
+    plain = schema if isinstance(schema, dict) else dict(schema)
+    if deeper_than(plain, MAX_DEPTH):
+        raise InvalidSchema(f"the schema nests deeper than {MAX_DEPTH} levels")
+    try:
+        text = json.dumps(plain, allow_nan=False, ensure_ascii=False)
+        text.encode()
+    except (TypeError, ValueError) as error:
+        raise InvalidSchema(f"the schema is not JSON: {error}") from None
+    return (_cached if len(text) <= _CACHED_LENGTH else _fresh)(text, formats)
+
+
+_CACHED_LENGTH = 200_000
+
+
+@lru_cache(maxsize=256)
+def _cached(text: str, formats: bool) -> Validator:
+    return _fresh(text, formats)
+
+
+def _fresh(text: str, formats: bool) -> Validator:
+    import jsonschema_rs
+
+    schema = json.loads(text)
+    try:
+        compiled = jsonschema_rs.validator_for(schema, offline=True, validate_formats=formats)
+    except jsonschema_rs.ValidationError as error:
+        where = "".join(f"/{step}" for step in error.instance_path)
+        raise InvalidSchema(f"the schema is invalid{' at ' + where if where else ''}: {error.message[:500]}") from None
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:  # a panic of the validator is no Exception
+        raise InvalidSchema(f"the schema is invalid: {str(error)[:500] or type(error).__name__}") from None
+    return Validator(schema, compiled)
+
+
+ALL_TYPES = frozenset({"object", "array", "string", "number", "integer", "boolean", "null"})
+
+
+def json_types(schema: Any, root: Any) -> frozenset[str]:
+    """The JSON types that a schema may allow, a superset where it is hard to tell (`not`, `if`, foreign references)."""
+    return _types(schema, root, frozenset())
+
+
+def decode_once(schema: Mapping[str, Any], arguments: dict[str, Any]) -> dict[str, Any]:
+    """The arguments, with each top-level string decoded from JSON where the schema wants another type for it.
+
+    A property that may be a string is never touched, and a string whose JSON value has none of the wanted types stays
+    as it is. Only one level is decoded. The given dict is not changed.
+    """
+    decoded = dict(arguments)
+    for key, value in arguments.items():
+        if not isinstance(value, str):
+            continue
+        types = _property_types(schema, schema, key, frozenset())
+        if "string" in types or not types:
+            continue
+        try:
+            inner = parse(value)
+        except NotJson:
+            continue
+        if types & _types_of(inner):
+            decoded[key] = inner
+    return decoded
+
+
+def drop_extras(schema: Mapping[str, Any], value: dict[str, Any]) -> dict[str, Any]:
+    """The value without the top-level keys that the schema's `properties` do not name."""
+    known = schema.get("properties", {})
+    return {key: each for key, each in value.items() if key in known}
+
+
+def _property_types(schema: Any, root: Any, key: str, seen: frozenset[str]) -> frozenset[str]:
+    """The types that an object schema may allow for this key."""
+    if not isinstance(schema, Mapping):
+        return ALL_TYPES
+    types = ALL_TYPES
+    if isinstance(properties := schema.get("properties"), Mapping) and key in properties:
+        types &= _types(properties[key], root, frozenset())
+    elif isinstance(schema.get("additionalProperties"), Mapping) and "patternProperties" not in schema:
+        types &= _types(schema["additionalProperties"], root, frozenset())
+    if isinstance(reference := schema.get("$ref"), str) and reference not in seen:
+        target = resolved(root, reference) if reference.startswith("#") else None
+        types &= _property_types(target, root, key, seen | {reference})
+    for each in _list(schema, "allOf"):
+        types &= _property_types(each, root, key, seen)
+    for union in ("anyOf", "oneOf"):
+        if branches := _list(schema, union):
+            types &= frozenset().union(*(_property_types(each, root, key, seen) for each in branches))
+    return types
+
+
+def _types(schema: Any, root: Any, seen: frozenset[str]) -> frozenset[str]:
+    if schema is False:
+        return frozenset()
+    if not isinstance(schema, Mapping):
+        return ALL_TYPES
+    types = ALL_TYPES
+    if isinstance(named := schema.get("type"), str | list):
+        types &= _with_integer([named] if isinstance(named, str) else named)
+    if "const" in schema:
+        types &= _types_of(schema["const"])
+    if isinstance(options := schema.get("enum"), list):
+        types &= frozenset().union(*map(_types_of, options))
+    if isinstance(reference := schema.get("$ref"), str) and reference not in seen:
+        target = resolved(root, reference) if reference.startswith("#") else None
+        types &= _types(target, root, seen | {reference})
+    for each in _list(schema, "allOf"):
+        types &= _types(each, root, seen)
+    for union in ("anyOf", "oneOf"):
+        if branches := _list(schema, union):
+            types &= frozenset().union(*(_types(each, root, seen) for each in branches))
+    return types
+
+
+def _list(schema: Mapping[str, Any], keyword: str) -> list[Any]:
+    value = schema.get(keyword)
+    return value if isinstance(value, list) else []
+
+
+def _with_integer(named: list[Any]) -> frozenset[str]:
+    types = frozenset(each for each in named if isinstance(each, str))
+    return types | {"integer"} if "number" in types else types
+
+
+def _types_of(value: Any) -> frozenset[str]:
+    """The JSON types that this value has: 3 and 3.0 are both an integer and a number."""
+    match value:
+        case bool():
+            return frozenset({"boolean"})
+        case None:
+            return frozenset({"null"})
+        case str():
+            return frozenset({"string"})
+        case dict():
+            return frozenset({"object"})
+        case list():
+            return frozenset({"array"})
+        case int():
+            return frozenset({"integer", "number"})
+        case float():
+            return frozenset({"integer", "number"} if value.is_integer() else {"number"})
+        case _:
+            return frozenset()
