@@ -154,7 +154,8 @@ class Reply:
     """A provider's answer, normalised. `end_turn` is what the provider says of the turn, if it says anything.
 
     `requests` counts the HTTP requests it took (a retried one counts), `limit` is the output limit in tokens that the
-    request carried, `model` the model that the server says it used.
+    request carried, `model` the model that the server says it used. `bounded` is true where the text stopped at a bound
+    that only our grammar had set, `unforced` where a constrained server wrote what its grammar forbids.
     """
 
     text: str = ""
@@ -166,6 +167,8 @@ class Reply:
     requests: int = 1
     limit: int | None = None
     model: str = ""
+    bounded: bool = False
+    unforced: bool = False
 
 
 @dataclass(frozen=True, slots=True)

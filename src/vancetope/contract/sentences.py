@@ -1,0 +1,92 @@
+"""Every sentence the runtime says to a model, and the reasons it gives to people."""
+
+from collections.abc import Iterable
+
+# To the model: as the result of a call.
+
+NOT_RUN = "Not run: the turn ended before this call could start."
+RESPOND_ALONE = (
+    "Not delivered: `respond` must be the last and only call of its reply. Read the results of your other calls first, "
+    "then call `respond` on its own."
+)
+RESPOND_ONCE = "Not delivered: call `respond` once per reply. Put everything the user should read into one message."
+NOTHING_RUNNING = (
+    "Not delivered: nothing is running that could continue this turn. Call a tool now if there is work left, "
+    "or call `respond` with awaiting_user_input true."
+)
+DATA_RELAY = (
+    "Not delivered: your tools returned much more than this message tells, and the user cannot see tool results. "
+    "Answer again with what they need from those results."
+)
+REPEATED = (
+    "Not run: this is the same call as in your last replies, and its result will not change. Use the result you have, "
+    "try something else, or finish."
+)
+BOUND_HIT = "This text filled all the room it had and may be incomplete. Send it again, shorter."
+
+# To the model: as a note of the runtime, where no call can carry it.
+
+NOTE_PREFIX = "[runtime] "
+NO_CALL = (
+    "Your last reply contained no tool call, so nobody has seen it. "
+    "Call one of your tools now ({tools}), or call `respond` with the message for the user."
+)
+NO_CALL_NO_TOOLS = (
+    "Your last reply contained no tool call, so nobody has seen it. Call `respond` with the message for the user."
+)
+UNREADABLE_CALL = "Your last reply ended in a tool call that could not be read. Write the call again, as valid JSON."
+EMPTY_RESPOND = "Your last reply was empty. Call a tool, or call `respond` with the message for the user."
+EMPTY_NATURAL = "Your last reply was empty. Call a tool, or write the answer."
+NARROWED_RESPOND = "{why} This is the last reply of the turn: call `respond` now, with the best answer you have."
+NARROWED_NATURAL = "{why} This is the last reply of the turn: tools are closed, write the best answer you have."
+
+DELIVERED = "Delivered to the user."
+INTERRUPTED = "interrupted"
+
+# Why a turn narrows: said to the model and to people.
+
+NARROW_ITERATIONS = "The limit of {n} replies in one turn is reached."
+NARROW_DEADLINE = "The time for this turn is over."
+NARROW_MIXED = "`respond` came together with other calls three times."
+NARROW_NO_CALL_RAN = "Three replies in a row held no call that could run."
+NARROW_REPEATED = "The same calls were repeated five times."
+
+# To people: why a turn ended without a message.
+
+REFUSED = "the model declined to answer"
+FILTERED = "the provider's content filter stopped the reply"
+TRUNCATED = "the reply was cut off twice at its output limit{tokens}"
+MALFORMED = "the model's tool call could not be read"
+EMPTY = "the model's reply was empty"
+MANY_RESPONDS = "the model answered several times in one reply and did not correct it"
+INVALID_RESPOND = "the model's answer never fitted its form: {problem}"
+NARROWED_OUT = "the turn had to end ({why}) and its last reply held no answer"
+CUT_NARROWED = "the turn had to end ({why}) and its last reply was cut off"
+OVERFLOW = "this turn alone needs about {needed} tokens, and {room} fit the model's window beside its answer"
+OVER_BUDGET = "the next model call could bring the turn to {would} tokens, its budget is {budget}"
+OVER_MONEY = "the next model call could bring the turn to ${would:.4f}, its budget is ${budget:.4f}"
+WAS_INTERRUPTED = "the turn was interrupted"
+WAS_STOPPED = "the process was stopped"
+NO_INPUT = "there was no message for this turn"
+LATE = "the model did not answer in the time that was left"
+
+
+def cut_off(limit: int | None) -> str:
+    """For a reply that ended at its output limit, `limit` tokens if it is known."""
+    at = f" at {limit} tokens" if limit else " at the output limit"
+    return f"Your reply was cut off{at}. Send it again, shorter."
+
+
+def unknown_tool(name: str, near: Iterable[str], known: Iterable[str]) -> str:
+    named = list(near)
+    if named:
+        return f"There is no tool named {name!r}. Did you mean {' or '.join(named)}?"
+    return f"There is no tool named {name!r}. The tools are: {', '.join(known) or 'none'}."
+
+
+def bad_arguments(name: str, problem: str) -> str:
+    return f"Not run: the arguments of `{name}` do not fit. {problem}"
+
+
+def bad_respond(problem: str) -> str:
+    return f"Not delivered: the arguments of `respond` do not fit. {problem}"
