@@ -1,0 +1,191 @@
+"""The chunks of a stream put together to the answer that would have come without streaming."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from vancetope.backends.base import CallPiece, Piece, TextPiece, ThinkingPiece
+from vancetope.backends.openai.reading import arguments_in, refusal_in, text_in, thinking_in
+from vancetope.messages import Reply
+
+
+class _Call:
+    """A call that is still being written. Its name counts as whole once arguments come or another call begins."""
+
+    def __init__(self, position: int, index: object) -> None:
+        self.position = position
+        self.index = index
+        self.id = ""
+        self.name = ""
+        self.arguments: list[str] = []
+        self.told = False
+
+    def named(self, name: str) -> None:
+        # Some servers repeat the name in each chunk, some send it in pieces, some send it longer each time.
+        if not self.told and name != self.name:
+            self.name = name if name.startswith(self.name) else self.name + name
+
+    def closed(self) -> bool:
+        """Whether the arguments so far are whole JSON, or none came yet."""
+        if not self.arguments:
+            return True
+        try:
+            json.loads("".join(self.arguments))
+        except ValueError:
+            return False
+        return True
+
+
+class Assembly:
+    """A streamed reply in the making: takes chunks, tells pieces, and gives the whole as a body that did not stream."""
+
+    def __init__(self, tell: Callable[[Piece], None]) -> None:
+        self._tell = tell
+        self._text: list[str] = []
+        self._thinking: list[str] = []
+        self._refusal: list[str] = []
+        self._calls: list[_Call] = []
+        self._usage: Any = None
+        self._model: Any = None
+        self._end_turn: bool | None = None
+        self._choices = False
+        self.finish: Any = None
+        self.done = False
+
+    @property
+    def complete(self) -> bool:
+        """Whether the server said that it was through: by a finish or by the end mark."""
+        return self.done or self.finish is not None
+
+    @property
+    def characters(self) -> int:
+        """How much came so far."""
+        pieces = (self._text, self._thinking, self._refusal, *(call.arguments for call in self._calls))
+        return sum(len(piece) for part in pieces for piece in part)
+
+    def add(self, chunk: Mapping[str, Any]) -> None:
+        """Take one chunk; what it holds beside the first choice and the usage is passed over."""
+        self._usage = chunk.get("usage") or self._usage
+        self._model = chunk.get("model") or self._model
+        self._note_end_turn(chunk)
+        choices = chunk.get("choices")
+        if not isinstance(choices, list):
+            return
+        self._choices = True
+        for choice in choices:
+            if isinstance(choice, Mapping) and not choice.get("index"):
+                self._choice(choice)
+
+    def body(self) -> dict[str, Any]:
+        """The whole answer, in the shape of one that did not stream."""
+        for call in self._calls:
+            self._tell_name(call)
+        message: dict[str, Any] = {"role": "assistant", "content": "".join(self._text)}
+        for field, parts in (("reasoning_content", self._thinking), ("refusal", self._refusal)):
+            if parts:
+                message[field] = "".join(parts)
+        if self._calls:
+            message["tool_calls"] = [
+                {"id": call.id, "function": {"name": call.name, "arguments": "".join(call.arguments)}}
+                for call in self._calls
+            ]
+        if self._end_turn is not None:
+            message["end_turn"] = self._end_turn
+        body: dict[str, Any] = {"model": self._model, "usage": self._usage}
+        if self._choices:
+            body["choices"] = [{"message": message, "finish_reason": self.finish}]
+        return body
+
+    def _choice(self, choice: Mapping[str, Any]) -> None:
+        if (finish := choice.get("finish_reason")) is not None:
+            self.finish = finish
+        self._note_end_turn(choice)
+        delta = choice.get("delta")
+        if not isinstance(delta, Mapping):
+            # A server that streams for form's sake sends its whole message at once.
+            delta = choice.get("message")
+        if not isinstance(delta, Mapping):
+            return
+        self._note_end_turn(delta)
+        if thinking := thinking_in(delta):
+            self._thinking.append(thinking)
+            self._tell(ThinkingPiece(thinking))
+        if text := text_in(delta.get("content")):
+            self._text.append(text)
+            self._tell(TextPiece(text))
+        if refusal := refusal_in(delta):
+            self._refusal.append(refusal)
+            self._tell(TextPiece(refusal))
+        listed = delta.get("tool_calls")
+        for item in listed if isinstance(listed, list) else ():
+            if isinstance(item, Mapping):
+                self._call(item)
+        if isinstance(legacy := delta.get("function_call"), Mapping):
+            self._call({"index": "function_call", "function": legacy})
+
+    def _call(self, item: Mapping[str, Any]) -> None:
+        function = item.get("function")
+        if not isinstance(function, Mapping):
+            function = item
+        call_id = item.get("id") if isinstance(item.get("id"), str) else ""
+        name = function.get("name") if isinstance(function.get("name"), str) else ""
+        call = self._meant(item.get("index"), call_id or "", name or "")
+        call.id = call.id or call_id or ""
+        if name:
+            call.named(name)
+        arguments = function.get("arguments")
+        if isinstance(arguments, str) or not call.arguments:
+            self._write(call, arguments_in(arguments))
+
+    def _meant(self, index: object, call_id: str, name: str) -> _Call:
+        """The call that a delta goes on with, or a new one.
+
+        The index decides where there is one, except that some gateways number every call 0: another id with a name,
+        after arguments that are whole, begins a new call. Without an index the id decides, then the name.
+        """
+        known = [call for call in self._calls if index is None or call.index == index]
+        if index is None and call_id and (same := [call for call in known if call.id == call_id]):
+            # Two calls may share an id; without an index only whole arguments tell them apart.
+            known = same
+        if known:
+            call = known[-1]
+            renamed = bool(name) and (call_id != call.id if call_id or index is not None else True)
+            if index is None:
+                begins = (bool(call_id) and call_id != call.id) or (bool(name) and bool(call.arguments))
+            else:
+                begins = renamed and bool(call_id) and bool(call.id)
+            if not (begins and call.closed()):
+                return call
+        for call in self._calls:
+            self._tell_name(call)
+        self._calls.append(_Call(len(self._calls), index))
+        return self._calls[-1]
+
+    def _write(self, call: _Call, arguments: str) -> None:
+        if not arguments:
+            return
+        name = "" if call.told else call.name
+        call.told = True
+        call.arguments.append(arguments)
+        self._tell(CallPiece(call.position, name, arguments))
+
+    def _tell_name(self, call: _Call) -> None:
+        if not call.told:
+            call.told = True
+            self._tell(CallPiece(call.position, call.name, ""))
+
+    def _note_end_turn(self, level: Mapping[str, Any]) -> None:
+        if isinstance(said := level.get("end_turn"), bool):
+            self._end_turn = said
+
+
+def tell_whole(reply: Reply, tell: Callable[[Piece], None]) -> None:
+    """Tell a reply that came in one piece although a stream was asked for."""
+    if reply.thinking:
+        tell(ThinkingPiece(reply.thinking))
+    if reply.text:
+        tell(TextPiece(reply.text))
+    for position, call in enumerate(reply.calls):
+        tell(CallPiece(position, call.name, call.arguments))

@@ -1,0 +1,312 @@
+"""The client: one request to a chat completion and what it takes to get its reply."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from contextlib import aclosing, asynccontextmanager
+from typing import Any
+
+import httpx
+import stamina
+
+from vancetope.backends.base import OnPiece, Request
+from vancetope.backends.openai.assembly import Assembly, tell_whole
+from vancetope.backends.openai.course import WAIT_BASE, WAIT_INITIAL, WAIT_JITTER, WAIT_MAX, Course, Written
+from vancetope.backends.openai.failures import Where, broken, failed, failed_inside, lost, not_json
+from vancetope.backends.openai.mask import masked
+from vancetope.backends.openai.pool import Origin, Pool, Pools
+from vancetope.backends.openai.profiles import Profile, at_host
+from vancetope.backends.openai.reading import NoReply, reply_in
+from vancetope.backends.openai.sse import DONE, EventReader, Sent, values
+from vancetope.backends.openai.wire import body_of, encoded, limit_of
+from vancetope.errors import ConfigError, ModelError, VancetopeError
+from vancetope.messages import Reply
+
+Wire = Callable[[str, Any], None]
+
+LARGEST_ANSWER = 32 * 1024 * 1024  # bytes
+LARGEST_FAILURE = 64 * 1024  # bytes read of an answer that is an error
+CONNECT = 10.0  # seconds to reach the server
+# Everything but the connect is bounded by the call's own clock.
+_TIMES = {"timeout": {"connect": CONNECT, "read": None, "write": None, "pool": None}}
+
+
+class OpenAICompatible:
+    """A `Backend` for one server that speaks OpenAI's chat completions.
+
+    `base_url` and `api_key` override what the profile says (the key is not read from the environment here).
+    `attempts` bounds the requests for one reply, `idle_timeout` the silence inside a stream in seconds,
+    `per_model_limit` the requests to one model at a time, `max_connections` those to the server; both limits hold per
+    event loop. `wire` is told ("request", body) and ("reply", body or text) of everything that goes over the wire, with
+    secrets masked and without headers.
+
+    Raises `ConfigError` at once for a base URL or a key that cannot work.
+    """
+
+    def __init__(
+        self,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        *,
+        profile: Profile,
+        wire: Wire | None = None,
+        max_connections: int = 100,
+        per_model_limit: int = 8,
+        attempts: int = 3,
+        idle_timeout: float = 120.0,
+    ) -> None:
+        if not (url := base_url or profile.base_url):
+            raise ConfigError(f"{profile.name} needs a base URL, for example http://127.0.0.1:8080/v1")
+        self._origin = Origin.at(url)
+        self.profile = at_host(profile, self._origin.host)
+        key = _checked_key(api_key, self.profile)
+        self._secrets = (*((key,) if key else ()), *self._origin.secrets)
+        self._headers = _headers(f"Bearer {key}" if key else self._origin.authorization)
+        self._chat = self._origin.url("/chat/completions")
+        self._models = self._origin.url("/models")
+        self._wire = wire
+        self._attempts = attempts
+        self._idle_timeout = idle_timeout
+        self._pools = Pools(self._origin, max_connections, per_model_limit)
+
+    async def complete(self, request: Request, on_piece: OnPiece | None = None) -> Reply:
+        """The model's reply, streamed where `on_piece` is given. Contract: see `Backend`."""
+        body = body_of(request, self.profile, stream=on_piece is not None)
+        content, characters = encoded(body)
+        written = Written(body, content, characters, limit_of(body))
+        course = Course(self._where(request.model), request.timeout, on_piece, self._idle_timeout)
+        try:
+            async for attempt in stamina.retry_context(
+                on=course.may_retry,
+                attempts=self._attempts,
+                timeout=None,
+                wait_initial=WAIT_INITIAL,
+                wait_max=WAIT_MAX,
+                wait_jitter=WAIT_JITTER,
+                wait_exp_base=WAIT_BASE,
+            ):
+                with attempt:
+                    return await self._attempt(request.model, written, course)
+        except ModelError as error:
+            error.requests = course.requests
+            raise
+        raise AssertionError("stamina leaves its loop with a value or an error")
+
+    async def list_models(self, timeout: float = 10.0) -> tuple[str, ...]:
+        """The names of the models that the server offers, in its order. One request, never repeated."""
+        course = Course(self._where(""), timeout, None, self._idle_timeout)
+        pool = await self._pools.here()
+        course.sends()
+        clock = asyncio.timeout_at(course.deadline)
+        try:
+            async with clock:
+                request = httpx.Request("GET", self._models, headers=self._headers, extensions=_TIMES)
+                async with self._answer(pool, request, course) as blocks:
+                    text = await _text(blocks)
+        except TimeoutError:
+            if not clock.expired():
+                raise
+            raise course.timed_out() from None
+        except httpx.RequestError as error:
+            raise lost(course.where, error, answered=course.answered, characters=0) from None
+        data = self._json(text, course)
+        if (names := _model_names(data)) is None:
+            raise broken(course.where, "answers with JSON that is no list of models. Check the base URL.")
+        return names
+
+    async def aclose(self) -> None:
+        """Close the connections of the running event loop; those of another loop close when it ends."""
+        await self._pools.aclose()
+
+    async def _attempt(self, model: str, written: Written, course: Course) -> Reply:
+        """One request, from its wait for a free slot to its reply.
+
+        A connection that fails, or time that runs out, behind a stream's finish costs nothing: the reply was whole.
+        """
+        pool = await self._pools.here()
+        course.restart()
+        clock = asyncio.timeout_at(course.deadline)
+        try:
+            async with clock, pool.slots(model):
+                course.sends()
+                self._show("request", written.body)
+                request = httpx.Request(
+                    "POST", self._chat, headers=self._headers, content=written.content, extensions=_TIMES
+                )
+                async with self._answer(pool, request, course) as blocks:
+                    return await self._read(blocks, written, course, clock)
+        except TimeoutError:
+            if not clock.expired():
+                raise
+            problem: VancetopeError = course.timed_out()
+        except httpx.RequestError as error:
+            came = course.assembly.characters if course.assembly else 0
+            problem = lost(course.where, error, answered=course.answered, characters=came)
+        if course.assembly is not None and course.assembly.complete:
+            return self._assembled(course.assembly, written, course)
+        raise problem
+
+    @asynccontextmanager
+    async def _answer(self, pool: Pool, request: httpx.Request, course: Course) -> AsyncIterator[AsyncIterator[bytes]]:
+        """The blocks of an answer of status 2xx; raises the error that any other status means."""
+        async with aclosing(await pool.transport.handle_async_request(request)) as response:
+            status = response.status_code
+            async with aclosing(_capped(response, course.where)) as blocks:
+                if 200 <= status < 300:
+                    course.answered = True
+                    yield blocks
+                    return
+                text = await _beginning(blocks)
+        self._show("reply", {"status": status, "body": text})
+        raise failed(course.where, status, text, response.headers)
+
+    async def _read(
+        self, blocks: AsyncIterator[bytes], written: Written, course: Course, clock: asyncio.Timeout
+    ) -> Reply:
+        """Read an answer by what it is, not by what was asked for: some servers stream always, some never."""
+        head = b""
+        async for block in blocks:
+            head += block
+            if head.strip():
+                break
+        if head.lstrip().startswith(_STREAM_BEGINS):
+            return await self._streamed(head, blocks, written, course, clock)
+        text = head.decode("utf-8", "replace") + await _text(blocks)
+        data = self._json(text, course)
+        self._show("reply", data)
+        reply = self._reply(data, written, course)
+        tell_whole(reply, course.tell)
+        return reply
+
+    async def _streamed(
+        self, head: bytes, blocks: AsyncIterator[bytes], written: Written, course: Course, clock: asyncio.Timeout
+    ) -> Reply:
+        reader = EventReader()
+        assembly = course.assembly = Assembly(course.tell)
+        for event in reader.feed(head):
+            _take(event, assembly, course.where)
+        clock.reschedule(course.patience())
+        async for block in blocks:
+            for event in reader.feed(block):
+                _take(event, assembly, course.where)
+            clock.reschedule(course.patience())
+        for event in reader.close():
+            _take(event, assembly, course.where)
+        return self._assembled(assembly, written, course)
+
+    def _assembled(self, assembly: Assembly, written: Written, course: Course) -> Reply:
+        body = assembly.body()
+        self._show("reply", body)
+        if not assembly.complete:
+            raise broken(course.where, f"ended its stream in the middle, after {assembly.characters} characters.")
+        return self._reply(body, written, course)
+
+    def _json(self, text: str, course: Course) -> Any:
+        try:
+            return json.loads(text)
+        except (ValueError, RecursionError):
+            self._show("reply", text)
+            raise not_json(course.where, text) from None
+
+    def _reply(self, data: Any, written: Written, course: Course) -> Reply:
+        if isinstance(data, Mapping) and data.get("error") and not data.get("choices"):
+            raise failed_inside(course.where, data["error"])
+        try:
+            return reply_in(data, characters=written.characters, limit=written.limit, requests=course.requests)
+        except NoReply as reason:
+            raise broken(course.where, f"answers with JSON that is no reply: {reason}. Check the base URL.") from None
+
+    def _where(self, model: str) -> Where:
+        return Where(self.profile, self._origin.address, model, self._secrets)
+
+    def _show(self, kind: str, value: Any) -> None:
+        if self._wire is not None:
+            self._wire(kind, masked(value, self._secrets))
+
+
+# How a stream of events begins; a byte order mark may stand before it.
+_STREAM_BEGINS = tuple(
+    mark + field
+    for mark in (b"", b"\xef\xbb\xbf")
+    for field in (b"data:", b":", b"event:", b"id:", b"retry:", b"error:")
+)
+
+
+def _take(event: Sent, assembly: Assembly, where: Where) -> None:
+    """Add one event of the stream to the reply. Behind the end mark, and once whole, nothing can break it any more."""
+    if assembly.done:
+        return
+    try:
+        found = values(event)
+    except (ValueError, RecursionError):
+        if assembly.complete:
+            return
+        raise broken(where, f"sent a chunk that is no JSON, after {assembly.characters} characters.") from None
+    for value in found:
+        if value == DONE:
+            assembly.done = True
+            return
+        error = value.get("error") if isinstance(value, Mapping) else None
+        if error or event.name == "error":
+            if not assembly.complete:
+                raise failed_inside(where, error or value)
+        elif isinstance(value, Mapping):
+            assembly.add(value)
+
+
+async def _capped(response: httpx.Response, where: Where) -> AsyncGenerator[bytes]:
+    size = 0
+    async for block in response.aiter_bytes():
+        size += len(block)
+        if size > LARGEST_ANSWER:
+            raise broken(where, f"sends more than {LARGEST_ANSWER // 1024 // 1024} MiB for one reply.")
+        yield block
+
+
+async def _text(blocks: AsyncIterator[bytes]) -> str:
+    return b"".join([block async for block in blocks]).decode("utf-8", "replace")
+
+
+async def _beginning(blocks: AsyncIterator[bytes]) -> str:
+    """The first part of an error's body; a connection that fails in it does not hide the error."""
+    read = b""
+    try:
+        async for block in blocks:
+            read += block
+            if len(read) > LARGEST_FAILURE:
+                break
+    except (httpx.RequestError, ModelError):
+        pass
+    return read[:LARGEST_FAILURE].decode("utf-8", "replace")
+
+
+def _model_names(data: Any) -> tuple[str, ...] | None:
+    """The names in the shapes that servers give this list; null if it is none of them."""
+    listed = (data.get("data") or data.get("models", data.get("data"))) if isinstance(data, Mapping) else data
+    if not isinstance(listed, list):
+        return None
+    names = [item.get("id") or item.get("name") if isinstance(item, Mapping) else item for item in listed]
+    return tuple(name for name in names if isinstance(name, str) and name)
+
+
+def _checked_key(api_key: str | None, profile: Profile) -> str:
+    key = (api_key or "").strip()
+    if profile.needs_key and not key:
+        raise ConfigError(f"{profile.name} needs a key: set {profile.key_variable}")
+    if not (key.isascii() and key.isprintable()):
+        raise ConfigError(f"the key in {profile.key_variable or 'the settings'} holds characters that no key has")
+    return key
+
+
+def _headers(authorization: str | None) -> list[tuple[bytes, bytes]]:
+    headers = [
+        (b"content-type", b"application/json"),
+        (b"accept", b"application/json, text/event-stream"),
+        (b"accept-encoding", b"identity"),
+        (b"user-agent", b"vancetope"),
+    ]
+    if authorization:
+        headers.append((b"authorization", authorization.encode()))
+    return headers

@@ -1,0 +1,221 @@
+"""What a server's failure means, in one sentence: who said what, and what to do about it."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any, ClassVar
+
+import httpx
+
+from vancetope.backends.openai.mask import mask
+from vancetope.backends.openai.profiles import Profile
+from vancetope.errors import (
+    AuthRefused,
+    ConfigError,
+    ContextTooLong,
+    ModelError,
+    RateLimited,
+    ReplyBroken,
+    RequestRejected,
+    ServerFailed,
+    Unreachable,
+    VancetopeError,
+)
+
+NOT_IMPLEMENTED = 501  # the one 5xx that trying again cannot help
+SAID = 300  # characters of a server's own words in a sentence of ours
+
+_TOO_LONG = (
+    "context_length_exceeded",
+    "exceed_context_size",
+    "maximum context length",
+    "exceeds the available context size",
+    "exceeds the context window",
+    "exceed context window",
+    "context size has been exceeded",
+    "prompt is too long",
+    "input is too long",
+    "longer than the maximum model length",
+)
+_QUOTA = ("insufficient_quota", "billing_hard_limit_reached", "insufficient balance", "credit balance is too low")
+# The status that a failure inside a stream would have had, by its type or code.
+_STATUS = {
+    "authentication_error": 401,
+    "invalid_api_key": 401,
+    "permission_error": 403,
+    "invalid_request_error": 400,
+    "model_not_found": 404,
+    "not_found_error": 404,
+    "rate_limit_error": 429,
+    "rate_limit_exceeded": 429,
+    "insufficient_quota": 429,
+}
+
+
+class QuotaSpent(RateLimited):
+    """The account at the model's server has no credit left; waiting does not help."""
+
+    retryable: ClassVar[bool] = False
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """The server and model that a failure is about. `secrets` never appear in its sentences."""
+
+    profile: Profile
+    address: str
+    model: str = ""
+    secrets: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.profile.name} at {self.address}" + (f" (model {self.model})" if self.model else "")
+
+
+def failed(where: Where, status: int, body: str, headers: Mapping[str, str]) -> ModelError:
+    """The error for an answer with this status (3xx, 4xx, 5xx)."""
+    data = _json(body)
+    found = _failure(where, status, data, said_in(data, body, where.secrets), headers.get("location", ""))
+    found.status = status
+    found.retry_after = retry_after(headers)
+    return found
+
+
+def failed_inside(where: Where, error: object) -> ModelError:
+    """The error for a failure that a server reported in an answer that had begun as a good one."""
+    data = {"error": error}
+    code = error.get("code") if isinstance(error, Mapping) else None
+    status = code if isinstance(code, int) and 400 <= code <= 599 else None
+    if status is None and isinstance(error, Mapping):
+        words = [str(error.get(field)) for field in ("code", "type")]
+        status = next((_STATUS[word] for word in words if word in _STATUS), None)
+    found = _failure(where, status or 500, data, said_in(data, "", where.secrets), "")
+    found.status = status
+    return found
+
+
+def broken(where: Where, what: str) -> ReplyBroken:
+    """The error for an answer that is no reply."""
+    return ReplyBroken(f"{where} {what}")
+
+
+def lost(where: Where, error: httpx.RequestError, *, answered: bool, characters: int) -> VancetopeError:
+    """The error for a connection that failed: before the server answered, or in the middle of its answer."""
+    why = said_in(None, str(error), where.secrets)
+    told = f": {why}" if why else ""
+    if isinstance(error, httpx.LocalProtocolError | httpx.UnsupportedProtocol):
+        return ConfigError(f"the request to {where} cannot be sent{told}")
+    if answered:
+        return broken(where, f"broke off in the middle of its reply, after {characters} characters{told}.")
+    if isinstance(error, httpx.ProxyError):
+        return Unreachable(f"{where} cannot be reached through the proxy that the environment names{told}.")
+    if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
+        start = f"Start it with `{where.profile.start}`." if where.profile.start else "Check the base URL."
+        return Unreachable(f"{where} cannot be reached{told}. {start}")
+    return Unreachable(f"{where} closed the connection without an answer{told}.")
+
+
+def not_json(where: Where, body: str) -> ReplyBroken:
+    """The error for an answer of status 200 that is neither JSON nor a stream."""
+    what = said_in(None, body, where.secrets) if body.strip() else ""
+    told = f": {what}" if what else ""
+    kind = "an empty page" if not body.strip() else "a web page" if _is_page(body) else "no JSON"
+    return broken(where, f"answers with {kind}{told}. Check the base URL; most end in /v1.")
+
+
+def said_in(data: Any, body: str, secrets: tuple[str, ...]) -> str:
+    """What the server itself says, quoted: one line, cut, without secrets. Empty if it says nothing."""
+    text = _message(data)
+    if text is None:
+        text = _title(body) if _is_page(body) else body
+    text = mask(" ".join(text.split()), secrets)
+    if len(text) > SAID:
+        text = text[: SAID - 3] + "..."
+    return f'"{text}"' if text else ""
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """The seconds that a server asks us to wait, from `Retry-After` (seconds or a date) or its milliseconds twin."""
+    for field, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        value = headers.get(field, "").strip()
+        if not value:
+            continue
+        try:
+            seconds = float(value) * unit
+        except ValueError:
+            try:
+                date = parsedate_to_datetime(value)
+            except ValueError:
+                continue
+            seconds = (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp() - datetime.now(UTC).timestamp()
+        if math.isfinite(seconds):
+            return max(0.0, seconds)
+    return None
+
+
+def _failure(where: Where, status: int, data: Any, said: str, location: str) -> ModelError:
+    words = f"{json.dumps(data)} {said}".lower()
+    told = f": {said}" if said else ""
+    if status < 400:
+        target = mask(location, where.secrets) or "nowhere"
+        return RequestRejected(f"{where} redirects to {target} ({status}): set the base URL to where the API is.")
+    if status in {401, 403}:
+        return AuthRefused(f"{where} refuses the key ({status}){told}. {_key_advice(where.profile)}")
+    if status in {402, 429} and (status == 402 or any(word in words for word in _QUOTA)):
+        return QuotaSpent(f"{where} has no credit left for this key ({status}){told}. Add credit or use another key.")
+    if status == 429:
+        return RateLimited(f"{where} asks for fewer requests (429){told}. Wait, or ask less at a time.")
+    if any(word in words for word in _TOO_LONG):
+        return ContextTooLong(
+            f"{where} says that the conversation does not fit its context window ({status}){told}. "
+            "Send less, or use a model with a larger window."
+        )
+    if status in {408, 409, 425} or status >= 500:
+        return ServerFailed(f"{where} failed ({status}){told}. Try again later.")
+    if status == 404:
+        return RequestRejected(
+            f"{where} does not know this model or this path (404){told}. "
+            "`vancetope models` lists the models; the base URL of most servers ends in /v1."
+        )
+    return RequestRejected(f"{where} rejects the request ({status}){told}.")
+
+
+def _key_advice(profile: Profile) -> str:
+    return f"Set {profile.key_variable} to a valid key." if profile.key_variable else "Give it a valid key."
+
+
+def _message(data: Any) -> str | None:
+    """The words of a failure among the shapes that servers give it."""
+    if isinstance(data, str):
+        return data
+    if isinstance(data, list):
+        return next((found for item in data if (found := _message(item))), None)
+    if not isinstance(data, Mapping):
+        return None
+    for field in ("error", "message", "detail", "errors", "msg", "error_description"):
+        if found := _message(data.get(field)):
+            return found
+    return None
+
+
+def _json(body: str) -> Any:
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _is_page(body: str) -> bool:
+    return body.lstrip()[:1] == "<"
+
+
+def _title(body: str) -> str:
+    lowered = body.lower()
+    start = lowered.find("<title")
+    start = lowered.find(">", start) if start >= 0 else -1
+    end = lowered.find("</title", start)
+    return body[start + 1 : end] if 0 <= start < end else ""

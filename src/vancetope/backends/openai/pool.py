@@ -1,0 +1,155 @@
+"""One connection pool and one set of limits per event loop, closed with the loop."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import ipaddress
+import ssl
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass, field
+from urllib.request import getproxies, proxy_bypass
+
+import httpx
+
+from vancetope.errors import ConfigError
+
+KEEP_ALIVE = 30.0  # seconds an idle connection is kept
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """A server's base URL, taken apart. `address` shows it without what may be secret."""
+
+    prefix: str
+    query: str
+    host: str
+    address: str
+    authorization: str | None
+    secrets: tuple[str, ...]
+    secure: bool
+
+    @classmethod
+    def at(cls, base_url: str) -> Origin:
+        """Raises `ConfigError` for anything but an http(s) URL of a host."""
+        try:
+            url = httpx.URL(base_url.strip())
+            port = url.port
+        except (httpx.InvalidURL, ValueError, UnicodeError):
+            raise _bad_url(base_url) from None
+        if url.scheme not in {"http", "https"} or not url.host:
+            raise _bad_url(base_url)
+        host = f"[{url.host}]" if ":" in url.host else url.host
+        address = f"{url.scheme}://{host}" + (f":{port}" if port else "")
+        query = f"?{url.query.decode()}" if url.query else ""
+        authorization, secrets = None, tuple(value for value in (url.password, query[1:]) if value)
+        if url.userinfo:
+            pair = f"{url.username}:{url.password}".encode()
+            authorization = f"Basic {base64.b64encode(pair).decode()}"
+        prefix = address + url.raw_path.decode().partition("?")[0].rstrip("/")
+        return cls(prefix, query, url.host, address, authorization, secrets, url.scheme == "https")
+
+    def url(self, path: str) -> httpx.URL:
+        """The URL of a path below the base URL, whose query it keeps."""
+        return httpx.URL(f"{self.prefix}{path}{self.query}")
+
+    @property
+    def loopback(self) -> bool:
+        if self.host == "localhost" or self.host.endswith(".localhost"):
+            return True
+        try:
+            return ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return False
+
+
+@dataclass(slots=True)
+class Pool:
+    """What calls on one event loop share: the connections and, per model, the free slots."""
+
+    transport: httpx.AsyncHTTPTransport
+    per_model_limit: int
+    guard: AsyncGenerator[None] | None = None
+    _slots: dict[str, asyncio.Semaphore] = field(default_factory=dict)
+
+    def slots(self, model: str) -> asyncio.Semaphore:
+        found = self._slots.get(model)
+        if found is None:
+            found = self._slots[model] = asyncio.Semaphore(self.per_model_limit)
+        return found
+
+
+class Pools:
+    """The pools of one backend, by event loop.
+
+    A pool closes with its loop: an async generator that waits in it is finished by the loop's own shutdown (as in
+    `asyncio.run`), which closes the connections while they still can be. A dead loop's pool is never used again.
+    """
+
+    def __init__(self, origin: Origin, max_connections: int, per_model_limit: int) -> None:
+        self._origin = origin
+        self._limits = httpx.Limits(
+            max_connections=max_connections,
+            max_keepalive_connections=max_connections,
+            keepalive_expiry=KEEP_ALIVE,
+        )
+        self._per_model_limit = per_model_limit
+        self._by_loop: dict[asyncio.AbstractEventLoop, Pool] = {}
+
+    async def here(self) -> Pool:
+        """The pool of the running loop."""
+        loop = asyncio.get_running_loop()
+        if (pool := self._by_loop.get(loop)) is not None:
+            return pool
+        # Reading the machine's certificates takes time and files; a plain connection needs none.
+        tls = await asyncio.to_thread(httpx.create_ssl_context) if self._origin.secure else _no_tls()
+        if (pool := self._by_loop.get(loop)) is not None:
+            return pool
+        for old in [old for old in self._by_loop if old.is_closed()]:
+            self._by_loop.pop(old, None)
+        pool = Pool(_transport(self._origin, tls, self._limits), self._per_model_limit)
+        self._by_loop[loop] = pool
+        pool.guard = self._until_the_loop_ends(loop, pool)
+        await anext(pool.guard)
+        return pool
+
+    async def aclose(self) -> None:
+        """Close the running loop's connections; those of other loops close with their loops."""
+        pool = self._by_loop.get(asyncio.get_running_loop())
+        if pool is not None and pool.guard is not None:
+            await pool.guard.aclose()
+
+    async def _until_the_loop_ends(self, loop: asyncio.AbstractEventLoop, pool: Pool) -> AsyncGenerator[None]:
+        try:
+            yield
+        finally:
+            self._by_loop.pop(loop, None)
+            await pool.transport.aclose()
+
+
+def _transport(origin: Origin, tls: ssl.SSLContext, limits: httpx.Limits) -> httpx.AsyncHTTPTransport:
+    try:
+        return httpx.AsyncHTTPTransport(verify=tls, limits=limits, proxy=_proxy(origin))
+    except (ImportError, ValueError, httpx.InvalidURL) as error:
+        raise ConfigError(f"the proxy that the environment names cannot be used: {error}") from None
+
+
+def _proxy(origin: Origin) -> httpx.Proxy | None:
+    """The environment's proxy for this server; this machine itself is never behind one."""
+    if origin.loopback or proxy_bypass(origin.host):
+        return None
+    proxies = getproxies()
+    url = proxies.get("https" if origin.secure else "http") or proxies.get("all")
+    if not url:
+        return None
+    return httpx.Proxy(url if "://" in url else f"http://{url}")
+
+
+def _no_tls() -> ssl.SSLContext:
+    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+
+
+def _bad_url(base_url: str) -> ConfigError:
+    # What stands before an @ may be a password.
+    shown = base_url.strip().rpartition("@")[2][:100]
+    return ConfigError(f"the base URL {shown!r} is not one of a server; it looks like http://127.0.0.1:11434/v1")
