@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
+from urllib.parse import unquote
 
 MAX_PROBLEMS = 8
 MAX_SENTENCE = 1_500
@@ -102,8 +103,6 @@ def wanted(schema: Any, root: Any, hops: int = 8) -> str:
 
 def resolved(root: Any, reference: str) -> Any:
     """What a local reference (`#/...`) names in the schema `root`; null where it names nothing."""
-    from urllib.parse import unquote
-
     at = root
     for step in unquote(reference.removeprefix("#")).split("/")[1:]:
         at = _child(at, step.replace("~1", "/").replace("~0", "~"))

@@ -1,0 +1,73 @@
+"""What a tool returned, as the text that a model reads."""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+from typing import Any
+
+DONE = "done"
+
+
+def text_of(value: Any) -> str:
+    """Text as it is; `None` as "done"; numbers as Python prints them, true and false as JSON does; an enum's member as
+    its value; bytes as UTF-8, what is none replaced; dicts, lists, dataclasses, pydantic models as compact JSON; the
+    rest by `str`."""
+    if isinstance(value, str):
+        return str(value)
+    if value is None:
+        return DONE
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, bytes | bytearray):
+        return value.decode(errors="replace")
+    if isinstance(value, int | float):
+        return str(value)
+    if isinstance(value, Enum):
+        return text_of(value.value)
+    return _json(value)
+
+
+def printable(text: str) -> str:
+    """The text without NUL, and with each half of a surrogate pair replaced: what UTF-8 and databases can hold.
+
+    The same object where there is nothing to replace, as almost always.
+    """
+    if "\0" in text:
+        text = text.replace("\0", "\N{SYMBOL FOR NULL}")
+    if text.isascii() or not _has_surrogate(text):
+        return text
+    return _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_STEP = 1 << 20
+
+
+def _has_surrogate(text: str) -> bool:
+    """Whether UTF-8 cannot hold this text; in steps, so that a large text is never there twice."""
+    try:
+        for start in range(0, len(text), _STEP):
+            text[start : start + _STEP].encode()
+    except UnicodeEncodeError:
+        return True
+    return False
+
+
+def _json(value: Any) -> str:
+    from pydantic_core import PydanticSerializationError, to_json
+
+    if not _is_structured(value):
+        return str(value)
+    try:
+        return to_json(value, inf_nan_mode="strings", bytes_mode="base64", fallback=str).decode()
+    except (PydanticSerializationError, ValueError, RecursionError):
+        return str(value)
+
+
+def _is_structured(value: Any) -> bool:
+    return (
+        isinstance(value, dict | list | tuple | set | frozenset)
+        or hasattr(value, "__dataclass_fields__")
+        or hasattr(value, "__pydantic_serializer__")
+    )
