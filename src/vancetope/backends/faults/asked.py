@@ -1,0 +1,133 @@
+"""What a client asked the fault server: the parsed body, and what a script wants to know about it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(slots=True)
+class Asked:
+    """One chat request. The server sets `answer` and `disconnected` while it answers; nothing else changes.
+
+    `headers` are lower-case and hold no key; `authorized` says whether the key was right (None: the server has none).
+    `arrived` is in seconds on the event loop's clock. `size` is the body's length in bytes.
+    `disconnected`: the client left before it had the whole answer.
+    """
+
+    body: Mapping[str, Any]
+    number: int = 1
+    headers: Mapping[str, str] = field(default_factory=dict)
+    authorized: bool | None = None
+    arrived: float = 0.0
+    size: int = 0
+    answer: str = ""
+    disconnected: bool = False
+
+    @property
+    def stream(self) -> bool:
+        return self.body.get("stream") is True
+
+    @property
+    def model(self) -> str:
+        return str(self.body.get("model", ""))
+
+    @property
+    def messages(self) -> list[Mapping[str, Any]]:
+        """The messages that are objects."""
+        given = self.body.get("messages")
+        return [each for each in given if isinstance(each, dict)] if isinstance(given, list) else []
+
+    @property
+    def schema(self) -> Mapping[str, Any] | None:
+        """The JSON Schema that the text must fit, where one is asked for."""
+        wanted = self.body.get("response_format")
+        if not isinstance(wanted, dict) or wanted.get("type") != "json_schema":
+            return None
+        inner = wanted.get("json_schema")
+        schema = inner.get("schema") if isinstance(inner, dict) else None
+        return schema if isinstance(schema, dict) else {}
+
+    @property
+    def tools(self) -> Mapping[str, Mapping[str, Any]]:
+        """The offered tools, name to JSON Schema of the arguments, from `tools` or from an action schema."""
+        offered = self.body.get("tools")
+        found = {}
+        for each in offered if isinstance(offered, list) else []:
+            function = each.get("function") if isinstance(each, dict) else None
+            if isinstance(function, dict):
+                found[str(function.get("name"))] = function.get("parameters") or {}
+        return found or dict(_actions(self.schema))
+
+    @property
+    def result(self) -> str | None:
+        """The text of the last message, if that is a tool's result."""
+        last = self.messages[-1] if self.messages else {}
+        return text_of(last.get("content")) if last.get("role") == "tool" else None
+
+    @property
+    def said(self) -> str:
+        """What the last user message says; empty if there is none."""
+        said = [text_of(each.get("content")) for each in self.messages if each.get("role") == "user"]
+        return said[-1] if said else ""
+
+
+def text_of(content: object) -> str:
+    """The text in a message's content, be it a string or a list of parts."""
+    if isinstance(content, list):
+        return "".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
+    return content if isinstance(content, str) else ""
+
+
+def sample(schema: Mapping[str, Any], depth: int = 0) -> Any:
+    """A small value that fits most simple schemas: the required properties, the first of a choice. Not a validator."""
+    if "const" in schema:
+        return schema["const"]
+    if schema.get("enum"):
+        return schema["enum"][0]
+    kind = schema.get("type", "object" if "properties" in schema else None)
+    match kind[0] if isinstance(kind, list) and kind else kind:
+        case "string":
+            return "Paris".ljust(schema.get("minLength", 0), ".")
+        case "integer" | "number":
+            return schema.get("minimum", 1)
+        case "boolean":
+            return True
+        case "array":
+            items = schema.get("items") if depth < 5 else None
+            return [sample(items, depth + 1)] * schema.get("minItems", 0) if isinstance(items, dict) else []
+        case "object" if depth < 5:
+            properties = schema.get("properties", {})
+            return {name: sample(properties.get(name, {}), depth + 1) for name in schema.get("required", ())}
+    for key in ("anyOf", "oneOf", "allOf"):
+        if schema.get(key):
+            return sample(schema[key][0], depth + 1)
+    return None if kind == "null" else {}
+
+
+def dumped(value: Any) -> str:
+    """JSON text that keeps every character as it is, or escapes all where one of them has no UTF-8 form."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return json.dumps(value, separators=(",", ":"))
+    return text
+
+
+def _actions(schema: object) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Every `{"tool": const, "arguments": schema}` that stands anywhere in an action schema."""
+    if isinstance(schema, list):
+        for each in schema:
+            yield from _actions(each)
+    elif isinstance(schema, dict):
+        properties = schema.get("properties")
+        tool = properties.get("tool") if isinstance(properties, dict) else None
+        if isinstance(properties, dict) and isinstance(tool, dict):
+            names = [tool["const"]] if "const" in tool else tool.get("enum", [])
+            yield from ((str(name), properties.get("arguments") or {}) for name in names)
+        else:
+            for each in schema.values():
+                yield from _actions(each)

@@ -1,0 +1,129 @@
+"""Faults of servers and proxies that answer at once: statuses, error shapes, bodies that are something else."""
+
+from __future__ import annotations
+
+from vancetope.backends.faults.asked import dumped
+from vancetope.backends.faults.fault import body, error_object, named, status
+
+PAGE = "<!doctype html><html><head><title>502 Bad Gateway</title></head><body>nginx</body></html>"
+BAD_UTF8 = b'{"choices": [{"message": {"content": "Z\xfcrich"}}]}'
+
+
+STATUSES = (
+    named("status_400", "The request itself is rejected.", status(400)),
+    named("status_401", "The key is not accepted.", status(401)),
+    named("status_403", "The key may not use this model.", status(403)),
+    named("status_404", "There is no such model or path.", status(404)),
+    named("status_429", "Too many requests, and when to come back.", status(429, None, ("retry-after", "1"))),
+    named(
+        "status_429_date",
+        "Too many requests; the time to come back is a date, long past.",
+        status(429, None, ("retry-after", "Wed, 01 Oct 2025 00:00:00 GMT")),
+    ),
+    named("status_429_bare", "Too many requests, and nothing about when.", status(429)),
+    named("status_429_hours", "Too many requests; come back in an hour.", status(429, None, ("retry-after", "3600"))),
+    named("status_500", "The server fails.", status(500)),
+    named("status_502", "A proxy fails, with a page for people.", status(502, PAGE)),
+    named("status_503", "The server is busy, and says so without a body.", status(503, b"")),
+    named("status_529", "The provider is overloaded, in a status of its own.", status(529)),
+    named(
+        "context_openai",
+        "The conversation does not fit, as OpenAI says it.",
+        status(
+            400,
+            error_object(
+                "This model's maximum context length is 8192 tokens, the messages have 9001.",
+                "invalid_request_error",
+                param="messages",
+                code="context_length_exceeded",
+            ),
+        ),
+        "C32 C87",
+    ),
+    named(
+        "context_anthropic",
+        "The conversation does not fit, as Anthropic says it.",
+        status(
+            400,
+            {
+                "type": "error",
+                **error_object("prompt is too long: 9001 tokens > 8192 maximum", "invalid_request_error"),
+            },
+        ),
+        "C32 C87",
+    ),
+    named(
+        "context_llamacpp",
+        "The conversation does not fit, as llama.cpp says it.",
+        status(
+            400,
+            error_object(
+                "the request exceeds the available context size",
+                "exceed_context_size_error",
+                code=400,
+                n_prompt_tokens=9001,
+                n_ctx=8192,
+            ),
+        ),
+        "C32 C87",
+    ),
+    named(
+        "context_vllm",
+        "The conversation does not fit, as older vLLM says it: no error object around.",
+        status(
+            400,
+            {
+                "object": "error",
+                "message": "This model's maximum context length is 8192 tokens. However, you requested 9001 tokens.",
+                "type": "BadRequestError",
+                "code": 400,
+            },
+        ),
+        "C32 C87",
+    ),
+    named(
+        "context_gemini",
+        "The conversation does not fit, as Gemini says it: an array around the error.",
+        status(
+            400,
+            [
+                {
+                    "error": {
+                        "code": 400,
+                        "message": "The input token count (9001) exceeds the maximum number of tokens allowed (8192).",
+                        "status": "INVALID_ARGUMENT",
+                    }
+                }
+            ],
+        ),
+        "C32 C87",
+    ),
+    named(
+        "forced_choice_refused",
+        "A tool choice by name is refused.",
+        status(400, error_object("tool_choice by name is not supported with thinking", "invalid_request_error")),
+        "C45",
+    ),
+    named(
+        "schema_refused",
+        "The JSON schema is refused.",
+        status(400, error_object("schema uses keywords that are not supported", "invalid_request_error")),
+        "C96 C97 C98",
+    ),
+)
+
+BODIES = (
+    named("html_page", "A page for people, with status 200.", body(PAGE.encode(), content_type="text/html")),
+    named("not_json", "A body that is no JSON, though the header says so.", body(b"upstream timed out")),
+    named("half_json", "Valid framing around half a JSON text.", body(b'{"choices": [{"message": {"content": "Hel')),
+    named("other_json", "JSON, but of something else.", body(b'{"status": "ok"}'), "C32"),
+    named("json_array", "A JSON array.", body(b"[]")),
+    named("json_null", "The JSON value null.", body(b"null")),
+    named("empty_body", "Nothing, with status 200.", body(b"")),
+    named(
+        "error_in_body",
+        "An error object, with status 200.",
+        body(dumped(error_object("overloaded", "server_error", code=503)).encode()),
+    ),
+    named("bad_utf8_body", "A body that is not UTF-8.", body(BAD_UTF8), leaves="either"),
+)

@@ -1,0 +1,59 @@
+"""Streams as servers really write them: right ones that naive readers misread, and wrong ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from vancetope.backends.faults.asked import Asked
+from vancetope.backends.faults.fault import Fault, body, spoken, well
+from vancetope.backends.faults.statuses import BAD_UTF8
+from vancetope.backends.faults.wire import EVENT_STREAM, Data, Head, Step, Wire, event, render
+
+
+def _well(name: str, about: str, rows: str = "", **wire: Any) -> Fault:
+    return spoken(name, about, well, rows, **wire)
+
+
+def _after_done(asked: Asked, wire: Wire) -> Iterator[Step]:
+    yield from render(well(asked), asked, wire)
+    if asked.stream:
+        yield Data(b": bye\n\n" + event('{"choices":[{"index":0,"delta":{"content":"late"}}]}', wire))
+
+
+def _no_end(asked: Asked, wire: Wire) -> Iterator[Step]:
+    """The stream ends in good order after three chunks: no finish, no [DONE], no error."""
+    if not asked.stream:
+        yield from body(b"").plan(asked, wire)
+        return
+    yield from list(render(well(asked), asked, wire))[:4]
+
+
+def _bad_utf8(asked: Asked, wire: Wire) -> Iterator[Step]:
+    if not asked.stream:
+        yield from body(BAD_UTF8).plan(asked, wire)
+        return
+    yield Head(headers=(EVENT_STREAM,))
+    yield Data(b'data: {"choices":[{"index":0,"delta":{"content":"Z\xfcrich"},"finish_reason":null}]}\n\n')
+    yield Data(event('{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}', wire))
+    yield Data(event(wire.done, wire))
+
+
+STREAMS = (
+    _well("no_done", "A whole stream without its last line.", done=""),
+    Fault("no_end", "A stream that ends in good order, but without finish and last line.", _no_end, ("C46",), "error"),
+    Fault("after_done", "Something more comes after the last line.", _after_done),
+    Fault("bad_utf8", "A byte in the stream is not UTF-8.", _bad_utf8, (), "either"),
+    _well("split_utf8", "Every byte comes alone, so characters and lines are split.", "C99", packet=1),
+    _well("odd_packets", "Writes of seven bytes, across lines and events.", "C99", packet=7),
+    _well("token_per_character", "One delta a character.", "C99", chunking=1),
+    _well("one_delta", "The whole reply in one delta.", "C99", chunking=1_000_000),
+    _well("comments", "Keep-alive comments between the events.", before=": still here\n\n"),
+    _well("event_names", "Every event has a name, an id, a retry time.", before="event: message\nid: 7\nretry: 10\n"),
+    _well("crlf", "Lines end with CR and LF.", newline="\r\n"),
+    _well("crlf_split", "Lines end with CR and LF, which come in separate writes.", newline="\r\n", packet=1),
+    _well("cr", "Lines end with CR alone, as the standard allows.", newline="\r"),
+    _well("no_space", "No space behind the colon, as the standard allows.", prefix="data:"),
+    _well("json_instead_of_stream", "A stream was asked for, JSON comes.", streams=False),
+    _well("stream_instead_of_json", "JSON was asked for, a stream comes.", streams=True, leaves="either"),
+)
