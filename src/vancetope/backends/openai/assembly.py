@@ -7,7 +7,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from vancetope.backends.base import CallPiece, Piece, TextPiece, ThinkingPiece
+from vancetope.backends.openai.failures import Where, broken, failed_inside
 from vancetope.backends.openai.reading import arguments_in, refusal_in, text_in, thinking_in
+from vancetope.backends.openai.sse import DONE, Sent, values
 from vancetope.messages import Reply
 
 
@@ -142,20 +144,19 @@ class Assembly:
     def _meant(self, index: object, call_id: str, name: str) -> _Call:
         """The call that a delta goes on with, or a new one.
 
-        The index decides where there is one, except that some gateways number every call 0: another id with a name,
-        after arguments that are whole, begins a new call. Without an index the id decides, then the name.
+        The index decides, where there is one; else the id; else it is the last call. But some gateways number every
+        call 0 or give every call one id, so whole arguments followed by another id or name begin a new call.
         """
         known = [call for call in self._calls if index is None or call.index == index]
-        if index is None and call_id and (same := [call for call in known if call.id == call_id]):
-            # Two calls may share an id; without an index only whole arguments tell them apart.
-            known = same
+        if index is None:
+            known = [call for call in known if call_id and call.id == call_id] or known
         if known:
             call = known[-1]
-            renamed = bool(name) and (call_id != call.id if call_id or index is not None else True)
+            other_id = bool(call_id and call.id and call_id != call.id)
             if index is None:
-                begins = (bool(call_id) and call_id != call.id) or (bool(name) and bool(call.arguments))
+                begins = other_id or bool(name and call.arguments)
             else:
-                begins = renamed and bool(call_id) and bool(call.id)
+                begins = bool(name) and (other_id or bool(call.arguments and name != call.name))
             if not (begins and call.closed()):
                 return call
         for call in self._calls:
@@ -179,6 +180,30 @@ class Assembly:
     def _note_end_turn(self, level: Mapping[str, Any]) -> None:
         if isinstance(said := level.get("end_turn"), bool):
             self._end_turn = said
+
+
+def take(event: Sent, assembly: Assembly, where: Where) -> None:
+    """Add one event of the stream to the reply. Behind the end mark, and once whole, nothing can break it any more."""
+    if assembly.done:
+        return
+    try:
+        _add(values(event), event.name == "error", assembly, where)
+    except (ValueError, RecursionError):
+        if not assembly.complete:
+            raise broken(where, f"sent a chunk that is no JSON, after {assembly.characters} characters.") from None
+
+
+def _add(found: list[Any], is_error: bool, assembly: Assembly, where: Where) -> None:
+    for value in found:
+        if value == DONE:
+            assembly.done = True
+            return
+        error = value.get("error") if isinstance(value, Mapping) else None
+        if error or is_error:
+            if not assembly.complete:
+                raise failed_inside(where, error or value)
+        elif isinstance(value, Mapping):
+            assembly.add(value)
 
 
 def tell_whole(reply: Reply, tell: Callable[[Piece], None]) -> None:

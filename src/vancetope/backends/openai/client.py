@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from codecs import BOM_UTF8
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
 from typing import Any
@@ -12,14 +13,14 @@ import httpx
 import stamina
 
 from vancetope.backends.base import OnPiece, Request
-from vancetope.backends.openai.assembly import Assembly, tell_whole
+from vancetope.backends.openai.assembly import Assembly, take, tell_whole
 from vancetope.backends.openai.course import WAIT_BASE, WAIT_INITIAL, WAIT_JITTER, WAIT_MAX, Course, Written
 from vancetope.backends.openai.failures import Where, broken, failed, failed_inside, lost, not_json
 from vancetope.backends.openai.mask import masked
 from vancetope.backends.openai.pool import Origin, Pool, Pools
 from vancetope.backends.openai.profiles import Profile, at_host
 from vancetope.backends.openai.reading import NoReply, reply_in
-from vancetope.backends.openai.sse import DONE, EventReader, Sent, values
+from vancetope.backends.openai.sse import EventReader
 from vancetope.backends.openai.wire import body_of, encoded, limit_of
 from vancetope.errors import ConfigError, ModelError, VancetopeError
 from vancetope.messages import Reply
@@ -29,6 +30,8 @@ Wire = Callable[[str, Any], None]
 LARGEST_ANSWER = 32 * 1024 * 1024  # bytes
 LARGEST_FAILURE = 64 * 1024  # bytes read of an answer that is an error
 CONNECT = 10.0  # seconds to reach the server
+STREAM_BEGINS = (b"data:", b":", b"event:", b"id:", b"retry:", b"error:")
+ENOUGH = 9  # bytes that tell a stream from JSON, a byte order mark before them included
 # Everything but the connect is bounded by the call's own clock.
 _TIMES = {"timeout": {"connect": CONNECT, "read": None, "write": None, "pool": None}}
 
@@ -169,9 +172,10 @@ class OpenAICompatible:
         head = b""
         async for block in blocks:
             head += block
-            if head.strip():
+            if len(head.strip()) >= ENOUGH:
                 break
-        if head.lstrip().startswith(_STREAM_BEGINS):
+        head = head.removeprefix(BOM_UTF8)
+        if head.lstrip().startswith(STREAM_BEGINS):
             return await self._streamed(head, blocks, written, course, clock)
         text = head.decode("utf-8", "replace") + await _text(blocks)
         data = self._json(text, course)
@@ -186,14 +190,14 @@ class OpenAICompatible:
         reader = EventReader()
         assembly = course.assembly = Assembly(course.tell)
         for event in reader.feed(head):
-            _take(event, assembly, course.where)
+            take(event, assembly, course.where)
         clock.reschedule(course.patience())
         async for block in blocks:
             for event in reader.feed(block):
-                _take(event, assembly, course.where)
+                take(event, assembly, course.where)
             clock.reschedule(course.patience())
         for event in reader.close():
-            _take(event, assembly, course.where)
+            take(event, assembly, course.where)
         return self._assembled(assembly, written, course)
 
     def _assembled(self, assembly: Assembly, written: Written, course: Course) -> Reply:
@@ -215,6 +219,8 @@ class OpenAICompatible:
             raise failed_inside(course.where, data["error"])
         try:
             return reply_in(data, characters=written.characters, limit=written.limit, requests=course.requests)
+        except RecursionError:
+            raise broken(course.where, "answers with JSON that is nested too deep.") from None
         except NoReply as reason:
             raise broken(course.where, f"answers with JSON that is no reply: {reason}. Check the base URL.") from None
 
@@ -224,36 +230,6 @@ class OpenAICompatible:
     def _show(self, kind: str, value: Any) -> None:
         if self._wire is not None:
             self._wire(kind, masked(value, self._secrets))
-
-
-# How a stream of events begins; a byte order mark may stand before it.
-_STREAM_BEGINS = tuple(
-    mark + field
-    for mark in (b"", b"\xef\xbb\xbf")
-    for field in (b"data:", b":", b"event:", b"id:", b"retry:", b"error:")
-)
-
-
-def _take(event: Sent, assembly: Assembly, where: Where) -> None:
-    """Add one event of the stream to the reply. Behind the end mark, and once whole, nothing can break it any more."""
-    if assembly.done:
-        return
-    try:
-        found = values(event)
-    except (ValueError, RecursionError):
-        if assembly.complete:
-            return
-        raise broken(where, f"sent a chunk that is no JSON, after {assembly.characters} characters.") from None
-    for value in found:
-        if value == DONE:
-            assembly.done = True
-            return
-        error = value.get("error") if isinstance(value, Mapping) else None
-        if error or event.name == "error":
-            if not assembly.complete:
-                raise failed_inside(where, error or value)
-        elif isinstance(value, Mapping):
-            assembly.add(value)
 
 
 async def _capped(response: httpx.Response, where: Where) -> AsyncGenerator[bytes]:

@@ -79,7 +79,8 @@ class Where:
 def failed(where: Where, status: int, body: str, headers: Mapping[str, str]) -> ModelError:
     """The error for an answer with this status (3xx, 4xx, 5xx)."""
     data = _json(body)
-    found = _failure(where, status, data, said_in(data, body, where.secrets), headers.get("location", ""))
+    words = f"{_codes(data)} {_message(data) or body}"
+    found = _failure(where, status, words, said_in(data, body, where.secrets), headers.get("location", ""))
     found.status = status
     found.retry_after = retry_after(headers)
     return found
@@ -88,12 +89,12 @@ def failed(where: Where, status: int, body: str, headers: Mapping[str, str]) -> 
 def failed_inside(where: Where, error: object) -> ModelError:
     """The error for a failure that a server reported in an answer that had begun as a good one."""
     data = {"error": error}
-    code = error.get("code") if isinstance(error, Mapping) else None
-    status = code if isinstance(code, int) and 400 <= code <= 599 else None
-    if status is None and isinstance(error, Mapping):
-        words = [str(error.get(field)) for field in ("code", "type")]
-        status = next((_STATUS[word] for word in words if word in _STATUS), None)
-    found = _failure(where, status or 500, data, said_in(data, "", where.secrets), "")
+    codes = _codes(data).split()
+    status = next((int(code) for code in codes if code.isdecimal() and 400 <= int(code) <= 599), None)
+    if status is None:
+        status = next((_STATUS[code] for code in codes if code in _STATUS), None)
+    words = f"{_codes(data)} {_message(data) or ''}"
+    found = _failure(where, status or 500, words, said_in(data, "", where.secrets), "")
     found.status = status
     return found
 
@@ -157,8 +158,8 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     return None
 
 
-def _failure(where: Where, status: int, data: Any, said: str, location: str) -> ModelError:
-    words = f"{json.dumps(data)} {said}".lower()
+def _failure(where: Where, status: int, words: str, said: str, location: str) -> ModelError:
+    words = words.lower()
     told = f": {said}" if said else ""
     if status < 400:
         target = mask(location, where.secrets) or "nowhere"
@@ -186,6 +187,14 @@ def _failure(where: Where, status: int, data: Any, said: str, location: str) -> 
 
 def _key_advice(profile: Profile) -> str:
     return f"Set {profile.key_variable} to a valid key." if profile.key_variable else "Give it a valid key."
+
+
+def _codes(data: Any) -> str:
+    """The codes and types of a failure, apart by blanks."""
+    if isinstance(data, Mapping) and isinstance(data.get("error"), Mapping):
+        data = data["error"]
+    found = [data.get(field) for field in ("code", "type")] if isinstance(data, Mapping) else []
+    return " ".join(str(code) for code in found if isinstance(code, str | int))
 
 
 def _message(data: Any) -> str | None:

@@ -37,7 +37,7 @@ class Origin:
             port = url.port
         except (httpx.InvalidURL, ValueError, UnicodeError):
             raise _bad_url(base_url) from None
-        if url.scheme not in {"http", "https"} or not url.host:
+        if url.scheme not in {"http", "https"} or not url.host or len(base_url.split()) != 1 or (port or 0) > 65535:
             raise _bad_url(base_url)
         host = f"[{url.host}]" if ":" in url.host else url.host
         address = f"{url.scheme}://{host}" + (f":{port}" if port else "")
