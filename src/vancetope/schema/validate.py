@@ -7,7 +7,7 @@ value: deep ones overflow its stack and end the process.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -16,7 +16,18 @@ from vancetope.errors import ConfigError
 from vancetope.schema.problems import Problem, described, resolved, sentence
 from vancetope.schema.strict import MAX_DEPTH, NotJson, deeper_than, parse
 
-__all__ = ["InvalidSchema", "Problem", "Validator", "compile", "decode_once", "drop_extras", "json_types", "sentence"]
+__all__ = [
+    "InvalidPattern",
+    "InvalidSchema",
+    "Problem",
+    "Validator",
+    "compile",
+    "decode_once",
+    "drop_extras",
+    "json_types",
+    "matcher",
+    "sentence",
+]
 
 
 class InvalidSchema(ConfigError):
@@ -109,6 +120,29 @@ def _fresh(text: str, formats: bool) -> Validator:
     except BaseException as error:  # a panic of the validator is no Exception
         raise InvalidSchema(f"the schema is invalid: {str(error)[:500] or type(error).__name__}") from None
     return Validator(schema, compiled)
+
+
+class InvalidPattern(ValueError):
+    """The text is no regular expression that is matched in linear time."""
+
+
+def matcher(pattern: str) -> Callable[[str], bool]:
+    """Whether this regular expression is found in a text, in time linear in the text whatever the pattern.
+
+    The dialect has no look-around and no back-references. Raises `InvalidPattern` in one sentence.
+    """
+    import jsonschema_rs
+
+    options = jsonschema_rs.RegexOptions(size_limit=1_000_000, dfa_size_limit=2_000_000)
+    try:
+        compiled = jsonschema_rs.validator_for({"pattern": pattern}, offline=True, pattern_options=options)
+    except ValueError:
+        raise InvalidPattern(
+            f"{json.dumps(pattern[:80], ensure_ascii=False)} is not a regular expression that can be searched for: "
+            "characters such as ( [ { * + ? need a backslash before them to be taken as they are, and look-around and "
+            "back-references do not exist"
+        ) from None
+    return compiled.is_valid
 
 
 ALL_TYPES = frozenset({"object", "array", "string", "number", "integer", "boolean", "null"})

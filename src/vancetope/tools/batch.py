@@ -6,10 +6,10 @@ import asyncio
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 from vancetope.events import Event, ToolEnded, ToolProgress, ToolStarted
 from vancetope.messages import Call, Result
@@ -20,6 +20,8 @@ from vancetope.tools.failure import failure_text
 from vancetope.tools.outputs import bounded
 from vancetope.tools.threads import Threads, using
 from vancetope.tools.values import printable, text_of
+
+__all__ = ["GRACE", "Around", "Blobs", "Limits", "Planned", "Threads", "Workshop", "run_calls"]
 
 GRACE = 5.0
 """Seconds that a cancelled call may take to end before it is left alone."""
@@ -42,9 +44,13 @@ class Planned:
     arguments: Mapping[str, Any]
 
 
+Around: TypeAlias = Callable[[Call, Callable[[], Awaitable[Result]]], Coroutine[Any, Any, Result]]
+
+
 @dataclass(frozen=True, slots=True)
 class Workshop:
-    """What the batches of a turn share. `interrupt`, once set, stops what runs; `publish` never raises."""
+    """What the batches of a turn share. `interrupt`, once set, stops what runs; `publish` never raises. `around` is
+    given each call and what runs it: it may have the result already and not run it."""
 
     publish: Callable[[Event], None]
     blobs: Blobs
@@ -53,6 +59,7 @@ class Workshop:
     deps: Any = None
     session: str = ""
     interrupt: asyncio.Event | None = None
+    around: Around | None = None
 
 
 async def run_calls(planned: Sequence[Planned], shop: Workshop) -> tuple[Result, ...]:
@@ -93,7 +100,7 @@ def _never_ran(planned: Planned) -> Result:
 
 async def _run_group(group: Sequence[Planned], shop: Workshop) -> list[Result]:
     left_before = set(shop.threads.left)
-    tasks = [asyncio.create_task(_run_one(each, shop)) for each in group]
+    tasks = [asyncio.create_task(_kept(each, shop)) for each in group]
     try:
         interrupted = await _all_done(tasks, shop.interrupt)
     except asyncio.CancelledError:
@@ -128,6 +135,12 @@ async def _stop_all(tasks: Sequence[asyncio.Task[Result]], shop: Workshop, left_
     await asyncio.wait(tasks)
     if threads_left := shop.threads.left - left_before:
         await asyncio.wait(threads_left, timeout=max(0.0, until - time.monotonic()))
+
+
+async def _kept(planned: Planned, shop: Workshop) -> Result:
+    if shop.around is None:
+        return await _run_one(planned, shop)
+    return await shop.around(planned.call, partial(_run_one, planned, shop))
 
 
 async def _run_one(planned: Planned, shop: Workshop) -> Result:
