@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Literal, TypeAlias, overload
+from typing import Any, Literal, TypeAlias, TypedDict, overload
 
 from vancetope.errors import HistoryError
 
@@ -230,7 +230,7 @@ def checked(history: History) -> History:
     for position, message in enumerate(history):
         if isinstance(message, Result):
             if not owed or owed[0].id != message.call_id:
-                raise HistoryError(f"history message {position}: a result for {message.call_id!r}, which is not due there")
+                raise HistoryError(f"history message {position}: no call before it awaits a result {message.call_id!r}")
             owed.pop(0)
             continue
         if owed:
@@ -252,17 +252,18 @@ def text_of(content: str | tuple[Part, ...]) -> str:
     return "\n".join(part.text for part in content if isinstance(part, Text))
 
 
+class _Stored(TypedDict):
+    version: int
+    messages: tuple[Message, ...]
+
+
 _adapter: Any = None
 
 
 def _history_adapter() -> Any:
     global _adapter
     if _adapter is None:
-        from typing import Annotated, TypedDict
+        from pydantic import TypeAdapter
 
-        from pydantic import Field, TypeAdapter
-
-        tagged = Annotated[Message, Field(discriminator="kind")]
-        stored = TypedDict("stored", {"version": int, "messages": tuple[tagged, ...]})
-        _adapter = TypeAdapter(stored)
+        _adapter = TypeAdapter(_Stored)
     return _adapter

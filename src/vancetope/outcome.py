@@ -65,7 +65,8 @@ class TurnReport:
     """Everything about a turn that ended, but its messages; the data of the event `turn_ended`.
 
     `message` is null unless the outcome delivered one; `best_text` is the last rejected message or narration of a turn
-    that failed. `rounds` counts judged replies, `model_calls` requests. `cost` is in US dollars, null if a price is unknown.
+    that failed. `rounds` counts judged replies, `model_calls` requests. `cost` is in US dollars, null if a price is
+    unknown.
     """
 
     outcome: Outcome

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Protocol, TypeVar
 
+R = TypeVar("R")
 V = TypeVar("V", bound="Ruling")
 
 
@@ -16,15 +17,14 @@ class Ruling(Protocol):
     def again(self) -> bool: ...
 
 
-async def ask(rule: Callable[[V | None], Awaitable[V]], attempts: int) -> V:
-    """The first ruling that does not ask again. `rule` sends one request, with the correction of the ruling before it
-    if there was one, and judges the reply.
+async def ask(send: Callable[[V | None], Awaitable[R]], judge: Callable[[R], V], attempts: int) -> V:
+    """The first ruling on a reply that does not ask again. `send` gets the ruling before it, whose correction it adds.
 
-    `attempts` is the most requests that the caller's budget has left; a judge that still asks again after them is a bug.
+    `attempts` is the most requests that the caller's budget has left; a judge that asks again after them has a bug.
     """
     ruling: V | None = None
     for _ in range(attempts):
-        ruling = await rule(ruling)
+        ruling = judge(await send(ruling))
         if not ruling.again:
             return ruling
     raise AssertionError(f"a judge asked again after {attempts} attempts")

@@ -255,8 +255,8 @@ TABLE: tuple[Row, ...] = (
         "narrowed",
         "any reply of a narrowed round",
         "one valid `respond` is delivered, other calls get *not run*; text is delivered as `natural_fallback` "
-        "(`natural` under that contract); a cut reply ends as `incomplete`, after another cut one as `output_truncated`; all else "
-        "as `incomplete`",
+        "(`natural` under that contract); a cut reply after another cut one ends as `output_truncated`; all else as "
+        "`incomplete`",
         "cap + 1",
         narrowed,
     ),

@@ -1,6 +1,7 @@
 """Every sentence the runtime says to a model, and the reasons it gives to people."""
 
 from collections.abc import Iterable
+from json import dumps
 
 # To the model: as the result of a call.
 
@@ -41,6 +42,13 @@ NARROWED_RESPOND = "{why} This is the last reply of the turn: call `respond` now
 NARROWED_NATURAL = "{why} This is the last reply of the turn: tools are closed, write the best answer you have."
 
 DELIVERED = "Delivered to the user."
+
+# To the model: how constrained actions work.
+
+ACTION_FORM = 'Every reply is one JSON object: {"tool": the tool\'s name, "arguments": what it needs}. The tools:'
+ACTION_EXAMPLES = "Examples:"
+EXAMPLE_MESSAGE = "It is done."
+ACTION_RESULT = "Result of {name}:\n{text}"
 INTERRUPTED = "interrupted"
 
 # Why a turn narrows: said to the model and to people.
@@ -90,3 +98,18 @@ def bad_arguments(name: str, problem: str) -> str:
 
 def bad_respond(problem: str) -> str:
     return f"Not delivered: the arguments of `respond` do not fit. {problem}"
+
+
+def action_result(name: str, text: str) -> str:
+    return ACTION_RESULT.format(name=name, text=text)
+
+
+def respond_arguments(message: str, awaiting: bool) -> str:
+    """The arguments of the `respond` call that would have delivered this message."""
+    return dumps({"message": message, "awaiting_user_input": awaiting}, ensure_ascii=False)
+
+
+def hidden_turns(count: int) -> str:
+    """To people: how much of the conversation the model does not see."""
+    turns = "turn does" if count == 1 else "turns do"
+    return f"the oldest {count} {turns} not fit the model's window and are not shown to it"

@@ -1,0 +1,65 @@
+"""The schema that a grammar server enforces: the union of the allowed actions, every string and list in it bounded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from vancetope.messages import ToolSpec
+
+LIST_BOUND = 32
+_SUBSCHEMAS = ("items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames")
+_SUBSCHEMA_LISTS = ("anyOf", "oneOf", "allOf", "prefixItems")
+_SUBSCHEMA_MAPS = ("properties", "patternProperties", "dependentSchemas")
+
+
+def action_schema(actions: Sequence[ToolSpec], bound: int, thought: int | None = None) -> dict[str, Any]:
+    """One object: the tool's name first, then its arguments, with a bounded `thought` before both if `thought` gives
+    its longest length. Without bounds a small model fills its window with one string. `bound` is in characters."""
+    definitions: dict[str, Any] = {}
+    branches = [_branch(each, bound, thought, definitions) for each in actions]
+    schema = branches[0] if len(branches) == 1 else {"anyOf": branches}
+    return {**schema, "$defs": definitions} if definitions else schema
+
+
+def _branch(spec: ToolSpec, bound: int, thought: int | None, definitions: dict[str, Any]) -> dict[str, Any]:
+    prefix = f"{spec.name}."
+    parameters = dict(spec.parameters)
+    for key in ("$defs", "definitions"):
+        for name, each in parameters.pop(key, {}).items():
+            definitions[prefix + name] = bounded(each, bound, prefix)
+    arguments = bounded(parameters, bound, prefix)
+    arguments.setdefault("type", "object")
+    arguments.setdefault("additionalProperties", False)
+    properties: dict[str, Any] = {"thought": {"type": "string", "maxLength": thought}} if thought else {}
+    properties |= {"tool": {"const": spec.name}, "arguments": arguments}
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+
+
+def bounded(schema: Any, bound: int, prefix: str = "") -> Any:
+    """The same schema with a bound on every string and list, and its local references moved under `prefix`."""
+    if not isinstance(schema, Mapping):
+        return schema
+    out = {key: _moved(key, value, prefix) for key, value in schema.items() if key not in ("default", "title")}
+    for key in _SUBSCHEMAS:
+        if key in out:
+            out[key] = bounded(out[key], bound, prefix)
+    for key in _SUBSCHEMA_LISTS:
+        if key in out:
+            out[key] = [bounded(each, bound, prefix) for each in out[key]]
+    for key in _SUBSCHEMA_MAPS:
+        if key in out:
+            out[key] = {name: bounded(each, bound, prefix) for name, each in out[key].items()}
+    kinds = out.get("type", ())
+    kinds = (kinds,) if isinstance(kinds, str) else kinds
+    if "string" in kinds and "enum" not in out and "const" not in out:
+        out["maxLength"] = min(out.get("maxLength", bound), bound)
+    if "array" in kinds:
+        out["maxItems"] = min(out.get("maxItems", LIST_BOUND), LIST_BOUND)
+    return out
+
+
+def _moved(key: str, value: Any, prefix: str) -> Any:
+    if key == "$ref" and isinstance(value, str) and value.startswith(("#/$defs/", "#/definitions/")):
+        return f"#/$defs/{prefix}{value.rsplit('/', 1)[1]}"
+    return value

@@ -1,0 +1,60 @@
+"""The contract through a provider's own tool API."""
+
+from __future__ import annotations
+
+from vancetope.backends.base import ModelSettings, Request
+from vancetope.contract import sentences
+from vancetope.contract.calls import readable
+from vancetope.contract.rules import RESPOND
+from vancetope.contract.view import View
+from vancetope.messages import Accepted, Assistant, Call, Message, Note, Reply, Result, System, ToolSpec, User
+from vancetope.models.base import ModelInfo
+
+
+def request(view: View, model: ModelInfo, settings: ModelSettings, timeout: float) -> Request:
+    """The allowed actions as tools. A narrowed round offers nothing but the end of the turn and, where the server takes
+    it, asks for it by name: for this one request."""
+    respond = view.rules.respond if view.rules.turn_end == "respond" else None
+    tools: tuple[ToolSpec, ...] = () if view.narrowed else view.tools
+    forced = view.narrowed and respond is not None and model.forced_choice
+    return Request(
+        model=model.name,
+        system=view.system,
+        messages=lowered(view),
+        tools=(*tools, respond) if respond else tools,
+        choice=RESPOND if forced else "auto",
+        settings=settings,
+        timeout=timeout,
+    )
+
+
+def reply(raw: Reply, view: View, model: ModelInfo) -> Reply:  # noqa: ARG001  (one signature for all compilers)
+    return raw
+
+
+def lowered(view: View) -> tuple[User | Assistant | Result, ...]:
+    """The messages in the provider's terms. An accepted message comes back in the form that the contract in force asks
+    for, so that the model reads its own good example."""
+    out: list[User | Assistant | Result] = []
+    for position, message in enumerate(view.messages):
+        out += _lower(message, position, as_call=view.rules.turn_end == "respond")
+    while out and not isinstance(out[0], User):
+        out.pop(0)
+    return tuple(out)
+
+
+def _lower(message: Message, position: int, *, as_call: bool) -> tuple[User | Assistant | Result, ...]:
+    match message:
+        case User() | Result():
+            return (message,)
+        case Assistant(text=text, calls=calls):
+            return (Assistant(text, tuple(Call(each.id, each.name, readable(each.arguments)) for each in calls)),)
+        case Note(text=text):
+            return (User(sentences.NOTE_PREFIX + text),)
+        case Accepted(text=text, awaiting_user_input=awaiting):
+            if not as_call:
+                return (Assistant(text),)
+            call = Call(f"a{position:08d}", RESPOND, sentences.respond_arguments(text, awaiting))
+            return Assistant("", (call,)), Result(call.id, RESPOND, sentences.DELIVERED)
+        case System():
+            return ()

@@ -1,0 +1,134 @@
+"""One request to the model: what it is shown, for which budget, in which time, and what becomes of it."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, replace
+from functools import partial
+
+from vancetope.backends.base import ModelSettings, Request
+from vancetope.context import Context, Halted, HaltKind, Log
+from vancetope.contract import sentences
+from vancetope.contract.verdict import End
+from vancetope.contract.view import View, estimate, estimate_message, estimate_tools, fitting
+from vancetope.errors import ContextTooLong, ModelError
+from vancetope.events import Notice, TurnNarrowed
+from vancetope.messages import Note, Reply, Result, ToolSpec, Usage
+from vancetope.models.base import cost_of
+from vancetope.outcome import Outcome
+from vancetope.tools.result_read import SPEC as RESULT_READ
+
+ASSUMED_OUTPUT = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """The step that asks the model. It holds the reply, or the end that the turn comes to without one, or neither where
+    the turn's time ran out. `idle`: nothing could continue the turn by itself when the reply came. `requests` counts
+    what was sent to the server."""
+
+    reply: Reply | None = None
+    end: End | None = None
+    idle: bool = True
+    requests: int = 0
+
+    @property
+    def late(self) -> bool:
+        return self.reply is None and self.end is None
+
+
+async def ask_model(ctx: Context, log: Log, key: str) -> Sent:
+    """Ask the model for the next reply, under the journal's `key`."""
+    narrow = log.state.narrow
+    if narrow and narrow is not log.told:
+        log.told = narrow
+        last = sentences.NARROWED_RESPOND if ctx.rules.turn_end == "respond" else sentences.NARROWED_NATURAL
+        log.messages.append(Note(last.format(why=narrow.sentence)))
+        ctx.publish(TurnNarrowed(narrow.sentence))
+    shown = _view(ctx, log)
+    if isinstance(shown, End):
+        return Sent(end=shown)
+    settings = _settings(ctx, log)
+    if end := _over_budget(ctx, log, shown, settings):
+        return Sent(end=end)
+    request = ctx.compiler.request(shown, ctx.model, settings, ctx.patience.model_call)
+    return await ctx.journal.step(key, partial(_complete, ctx, log, request, shown), Sent)
+
+
+def halted(kind: HaltKind, best_text: str | None) -> End:
+    """The end of a turn that was interrupted or stopped."""
+    if kind == "stopped":
+        return End("stopped", Outcome.STOPPED, best_text=best_text, reason=sentences.WAS_STOPPED)
+    return End("interrupted", Outcome.INTERRUPTED, best_text=best_text, reason=sentences.WAS_INTERRUPTED)
+
+
+async def _complete(ctx: Context, log: Log, request: Request, shown: View) -> Sent:
+    left = ctx.deadline - asyncio.get_running_loop().time()
+    final = log.state.narrow is not None and log.state.narrow.reason == "deadline"
+    try:
+        async with asyncio.timeout(max(ctx.patience.last_round if final else left, 0)):
+            raw = await ctx.halt.guard(ctx.backend.complete(request, log.streamer.piece))
+    except Halted:
+        best_text = log.streamer.partial() or log.state.best_text
+        return Sent(end=halted(ctx.halt.kind or "interrupted", best_text), requests=1)
+    except TimeoutError:
+        log.streamer.reject()
+        end = End("late", Outcome.INCOMPLETE, best_text=log.state.best_text, reason=sentences.LATE)
+        return Sent(end=end if final else None, requests=1)
+    except ModelError as error:
+        outcome = Outcome.CONTEXT_OVERFLOW if isinstance(error, ContextTooLong) else Outcome.MODEL_ERROR
+        end = End("model_error", outcome, best_text=log.state.best_text, reason=str(error))
+        return Sent(end=end, requests=error.requests)
+    reply = ctx.compiler.reply(raw, shown, ctx.model)
+    limit = reply.limit if reply.limit is not None else request.settings.max_tokens
+    return Sent(reply=replace(reply, limit=limit), idle=ctx.idle(), requests=raw.requests)
+
+
+def _view(ctx: Context, log: Log) -> View | End:
+    """What fits the window: the running turn always, earlier turns as far as there is room."""
+    offered = _offered(ctx, log)
+    window = ctx.model.context_window
+    past = ctx.history.messages
+    if window is not None:
+        needed = estimate(ctx.system) + estimate_tools(offered) + sum(map(estimate_message, log.messages))
+        room = window - (_settings(ctx, log).max_tokens or min(ASSUMED_OUTPUT, window // 4))
+        if needed > room:
+            reason = sentences.OVERFLOW.format(needed=needed, room=room)
+            return End("overflow", Outcome.CONTEXT_OVERFLOW, best_text=log.state.best_text, reason=reason)
+        past, hidden = fitting(ctx.history, room - needed)
+        if hidden > log.hidden:
+            log.hidden = hidden
+            ctx.publish(Notice(sentences.hidden_turns(hidden)))
+    return View(ctx.system, (*past, *log.messages), ctx.rules, offered, narrowed=log.state.narrow is not None)
+
+
+def _offered(ctx: Context, log: Log) -> tuple[ToolSpec, ...]:
+    """The work tools of this request: `result_read` only once there is a cut result to read."""
+    cut = any(isinstance(each, Result) and each.handle for each in (*ctx.history, *log.messages))
+    return tuple(spec for name, spec in ctx.rules.offer.tools.items() if cut or name != RESULT_READ.name)
+
+
+def _settings(ctx: Context, log: Log) -> ModelSettings:
+    limit = ctx.settings.max_tokens or ctx.model.output_limit
+    if log.state.output_raised and ctx.model.output_ceiling:
+        limit = max(limit or 0, ctx.model.output_ceiling)
+    return replace(ctx.settings, max_tokens=limit)
+
+
+def _over_budget(ctx: Context, log: Log, shown: View, settings: ModelSettings) -> End | None:
+    """The end of a turn whose next call could go over its budget: what was spent, the request's estimated tokens and
+    its output limit together."""
+    if ctx.budget.tokens is None and ctx.budget.dollars is None:
+        return None
+    asked = estimate(shown.system) + estimate_tools(shown.tools) + sum(map(estimate_message, shown.messages))
+    would = log.usage + Usage(asked, settings.max_tokens or ASSUMED_OUTPUT)
+    tokens = would.input_tokens + would.output_tokens
+    cost = cost_of(ctx.model, would)
+    reason = None
+    if ctx.budget.tokens is not None and tokens > ctx.budget.tokens:
+        reason = sentences.OVER_BUDGET.format(would=tokens, budget=ctx.budget.tokens)
+    elif ctx.budget.dollars is not None and cost is not None and cost > ctx.budget.dollars:
+        reason = sentences.OVER_MONEY.format(would=cost, budget=ctx.budget.dollars)
+    if reason is None:
+        return None
+    return End("over_budget", Outcome.BUDGET_EXCEEDED, best_text=log.state.best_text, reason=reason)

@@ -1,0 +1,41 @@
+"""What is known of models, from the bundled list."""
+
+from __future__ import annotations
+
+import re
+from fnmatch import fnmatchcase
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import yaml
+
+from vancetope.errors import ConfigError
+from vancetope.models.base import ModelInfo
+
+
+def lookup(provider: str, name: str) -> ModelInfo:
+    """The catalogue's word on a model; safe defaults for one that it does not know."""
+    full = f"{provider}:{name}"
+    entry = next((each for each in _entries() if fnmatchcase(full, each["match"])), {"match": full})
+    return _info(provider, name, entry)
+
+
+def _info(provider: str, name: str, entry: dict[str, Any]) -> ModelInfo:
+    fields = {_snake(key): value for key, value in entry.items() if key != "match"}
+    if "enforcements" in fields:
+        fields["enforcements"] = tuple(fields["enforcements"])
+    try:
+        return ModelInfo(provider=provider, name=name, **fields)
+    except TypeError as error:
+        raise ConfigError(f"ai-models.yaml: {entry['match']}: {error}") from None
+
+
+def _snake(key: str) -> str:
+    return re.sub(r"(?<!^)([A-Z])", r"_\1", key).lower()
+
+
+@cache
+def _entries() -> list[dict[str, Any]]:
+    entries: list[dict[str, Any]] = yaml.safe_load(files("vancetope.models").joinpath("ai-models.yaml").read_text())
+    return entries

@@ -1,0 +1,285 @@
+"""From what a caller asked for to everything a turn needs, or one clear sentence before anything is sent."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from vancetope.backends.base import Backend, ModelSettings
+from vancetope.context import Budget, Context, Halt, Patience
+from vancetope.contract import sentences
+from vancetope.contract.compilers import Compiler, compiler
+from vancetope.contract.rules import Offer, Rules
+from vancetope.engines import Engine, engine
+from vancetope.errors import ConfigError
+from vancetope.events import Event
+from vancetope.journal import Journal, NullJournal
+from vancetope.messages import History, Image, Text, User, checked
+from vancetope.models.base import ModelInfo
+from vancetope.models.choose import Choice, choose, connect
+from vancetope.outcome import EnforcementName, Role, TurnEnd
+from vancetope.recipes.loading import load
+from vancetope.recipes.recipe import Recipe
+from vancetope.recipes.rendering import system_prompt
+from vancetope.settings import Settings
+from vancetope.settings import load as load_settings
+from vancetope.settings import settings_from
+from vancetope.tools.base import Tool
+from vancetope.tools.batch import Limits
+from vancetope.tools.blobs import Blobs
+from vancetope.tools.clock import clock
+from vancetope.tools.files import file_tools
+from vancetope.tools.functions import as_tools
+from vancetope.tools.respond import respond_spec
+from vancetope.tools.result_read import result_read
+from vancetope.tools.threads import Threads
+
+MAX_PROMPT = 32 * 1024 * 1024
+SMALLEST_CAP = 512
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """What a caller may say about a turn; null leaves the word to recipe, environment, settings and catalogue."""
+
+    model: str | Backend | None = None
+    recipe: str | Path | Recipe = "default"
+    settings: Settings | Mapping[str, Any] | None = None
+    tools: Iterable[Tool | Callable[..., Any]] = ()
+    instructions: str = ""
+    turn_end: TurnEnd | None = None
+    role: Role | None = None
+    enforcement: EnforcementName | None = None
+    max_iterations: int | None = None
+    max_validation_corrections: int | None = None
+    validation: bool | None = None
+    budget: Budget | int | None = None
+    model_settings: ModelSettings | Mapping[str, Any] | None = None
+    deadline: float | None = None
+    patience: Patience | None = None
+    deps: Any = None
+    lang: str = ""
+    wire: Callable[[str, Any], None] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prepared:
+    """A process's parts that stay the same from turn to turn."""
+
+    recipe: Recipe
+    engine: Engine
+    info: ModelInfo
+    backend: Backend
+    choice: Choice | None
+    rules: Rules
+    enforcement: EnforcementName
+    compiler: Compiler
+    system: str
+    tools: Mapping[str, Tool]
+    model_settings: ModelSettings
+    limits: Limits
+    budget: Budget
+    patience: Patience
+    deps: Any = None
+    blobs: Blobs = field(default_factory=Blobs)
+
+    def context(
+        self,
+        *,
+        drain: Callable[[int], tuple[User, ...]],
+        publish: Callable[[Event], None],
+        history: History,
+        turn: int,
+        session: str = "",
+        halt: Halt | None = None,
+        idle: Callable[[], bool] = lambda: True,
+        journal: Journal | None = None,
+    ) -> Context:
+        """A fresh context for one turn; it begins to count its time here."""
+        return Context(
+            turn=turn,
+            session=session,
+            rules=self.rules,
+            enforcement=self.enforcement,
+            compiler=self.compiler,
+            system=self.system,
+            model=self.info,
+            backend=self.backend,
+            drain=drain,
+            publish=publish,
+            deadline=asyncio.get_running_loop().time() + self.patience.turn,
+            history=history,
+            tools=self.tools,
+            settings=self.model_settings,
+            budget=self.budget,
+            patience=self.patience,
+            limits=self.limits,
+            blobs=self.blobs,
+            threads=Threads(),
+            journal=journal or NullJournal(),
+            halt=halt or Halt(),
+            idle=idle,
+            deps=self.deps,
+        )
+
+
+def prepare(asked: Asked) -> Prepared:
+    """Resolve what was asked. Raises `ConfigError` in one sentence; nothing has been sent or started by then."""
+    settings = _settings(asked.settings)
+    recipe = load(asked.recipe)
+    info, backend, choice = _model(asked, recipe, settings)
+    params = recipe.params
+    turn_end = asked.turn_end or params.turnEnd or info.turn_end or "respond"
+    enforcement, how = compiler(asked.enforcement or params.enforcement, info)
+    role = asked.role or params.role
+    limits = Limits(output_cap=_output_cap(info))
+    blobs = Blobs()
+    tools = {each.name: each for each in (*_pool(recipe, settings, asked.tools), result_read(blobs, limits.output_cap))}
+    rules = Rules(
+        turn_end=turn_end,
+        role=role,
+        corrections=_at_least(0, asked.max_validation_corrections, params.maxValidationCorrections, "corrections"),
+        iterations=_at_least(1, asked.max_iterations, params.maxIterations, "max_iterations"),
+        validation=params.validation if asked.validation is None else asked.validation,
+        relay=_relay(params.dataRelayCorrection),
+        raises_output=info.output_ceiling is not None,
+        offer=Offer(
+            {name: each.spec for name, each in tools.items()},
+            frozenset(each.name for each in tools.values() if each.poll),
+        ),
+        respond=respond_spec(role) if turn_end == "respond" else None,
+    )
+    variables = {
+        "tier": info.tier,
+        "model": info.name,
+        "provider": info.provider,
+        "mode": enforcement,
+        "recipe": recipe.name,
+        "engine": recipe.engine,
+        "lang": asked.lang,
+        "params": {**params.model_dump(), "turnEnd": turn_end},
+        "role": role,
+    }
+    return Prepared(
+        recipe=recipe,
+        engine=engine(recipe.engine),
+        info=info,
+        backend=backend,
+        choice=choice,
+        rules=rules,
+        enforcement=enforcement,
+        compiler=how,
+        system=system_prompt(recipe, variables, asked.instructions),
+        tools=tools,
+        model_settings=_model_settings(asked.model_settings, recipe, info),
+        limits=limits,
+        budget=_budget(asked.budget, info),
+        patience=_patience(asked),
+        deps=asked.deps,
+        blobs=blobs,
+    )
+
+
+def user_message(prompt: Any, info: ModelInfo) -> User:
+    """The caller's prompt as a message. Raises `ConfigError` for one that is empty, too large or not for this model."""
+    content = prompt.content if isinstance(prompt, User) else prompt
+    if not isinstance(content, str):
+        content = tuple(Text(each) if isinstance(each, str) else each for each in content)
+        if any(isinstance(each, Image) for each in content) and not info.vision:
+            raise ConfigError(f"{info.id} cannot see images; send text, or choose a model with vision")
+    text = content if isinstance(content, str) else "".join(each.text for each in content if isinstance(each, Text))
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError:
+        raise ConfigError("the prompt is not valid Unicode: it holds half of a surrogate pair") from None
+    if not text.strip() and (isinstance(content, str) or not content):
+        raise ConfigError("the prompt is empty; say what you want to know")
+    if size > MAX_PROMPT:
+        raise ConfigError(f"the prompt has {size:,} bytes; at most {MAX_PROMPT:,} are taken")
+    return User(content)
+
+
+def history_of(history: Any) -> History:
+    """The caller's history, checked. Raises `HistoryError` (a `ConfigError`) for one that no turn could have left."""
+    return checked(history if isinstance(history, History) else History(tuple(history)))
+
+
+def _settings(given: Settings | Mapping[str, Any] | None) -> Settings:
+    if isinstance(given, Settings):
+        return given
+    return load_settings() if given is None else settings_from(given)
+
+
+def _model(asked: Asked, recipe: Recipe, settings: Settings) -> tuple[ModelInfo, Backend, Choice | None]:
+    if asked.model is not None and not isinstance(asked.model, str):
+        info = getattr(asked.model, "info", None) or ModelInfo(
+            provider="custom", name=type(asked.model).__name__, enforcements=("native", "constrained")
+        )
+        return info, asked.model, None
+    choice = choose(asked.model, recipe.params.model, settings)
+    return choice.info, connect(choice, asked.wire), choice
+
+
+def _pool(recipe: Recipe, settings: Settings, given: Iterable[Tool | Callable[..., Any]]) -> tuple[Tool, ...]:
+    """The recipe's bundled tools and the caller's; the caller's take the place of bundled ones of the same name."""
+    bundled = {each.name: each for each in (clock(), *file_tools(settings.root))}
+    for name in (*recipe.tools.add, *recipe.tools.remove, *recipe.tools.defer):
+        if name not in bundled:
+            raise ConfigError(f"recipe {recipe.name}: there is no tool {name!r}; there are {', '.join(bundled)}")
+    if recipe.tools.defer:
+        raise ConfigError(f"recipe {recipe.name}: tools.defer is not supported by this release; add them instead")
+    own = as_tools(given)
+    taken = {each.name for each in own} | set(recipe.tools.remove)
+    return (*(bundled[name] for name in recipe.tools.add if name not in taken), *own)
+
+
+def _relay(said: str | bool) -> str | None:
+    if isinstance(said, str):
+        return said
+    return sentences.DATA_RELAY if said else None
+
+
+def _output_cap(info: ModelInfo) -> int:
+    """Bytes of a tool result the model is shown: a quarter of its window, where that is less than the usual cap."""
+    usual = Limits().output_cap
+    return usual if info.context_window is None else max(min(usual, info.context_window * 3 // 4), SMALLEST_CAP)
+
+
+def _at_least(least: int, asked: int | None, default: int, name: str) -> int:
+    value = default if asked is None else asked
+    if value < least:
+        raise ConfigError(f"{name} is {value}; it must be at least {least}")
+    return value
+
+
+def _model_settings(given: ModelSettings | Mapping[str, Any] | None, recipe: Recipe, info: ModelInfo) -> ModelSettings:
+    if given is None or isinstance(given, ModelSettings):
+        own = given or ModelSettings()
+    else:
+        known = {name: given[name] for name in ("temperature", "max_tokens", "seed") if name in given}
+        own = ModelSettings(**known, extra={key: value for key, value in given.items() if key not in known})
+    temperature = next(
+        (each for each in (own.temperature, recipe.params.temperature, info.temperature) if each is not None), None
+    )
+    return replace(own, temperature=temperature, max_tokens=own.max_tokens or recipe.params.maxTokens)
+
+
+def _budget(given: Budget | int | None, info: ModelInfo) -> Budget:
+    budget = Budget(tokens=given) if isinstance(given, int) else given or Budget()
+    if budget.dollars is not None and (info.input_price is None or info.output_price is None):
+        raise ConfigError(
+            f"the price of {info.id} is not known, so a budget in dollars cannot be kept; give one in tokens"
+        )
+    return budget
+
+
+def _patience(asked: Asked) -> Patience:
+    patience = asked.patience or Patience()
+    if asked.deadline is None:
+        return patience
+    if asked.deadline <= 0:
+        raise ConfigError(f"deadline is {asked.deadline}; it is the time the turn may take, in seconds")
+    return replace(patience, turn=asked.deadline)

@@ -1,0 +1,65 @@
+"""The calls of one reply, each with its one result, in the model's order."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from vancetope.context import Context
+from vancetope.contract.calls import read
+from vancetope.messages import Call, Result
+from vancetope.tools.batch import Planned, Workshop, run_calls
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """The step that answers the calls of a round."""
+
+    results: tuple[Result, ...]
+
+
+async def settled(
+    ctx: Context, number: int, calls: Sequence[Call], answers: Sequence[str | None]
+) -> tuple[Result, ...]:
+    """Run the calls whose answer is null, give the others their error; one result a call, in the calls' order.
+
+    Each call is a step of the journal, and so is the whole: a call that has finished never runs again.
+    """
+    if None not in answers:
+        return tuple(_refused(call, text or "") for call, text in zip(calls, answers, strict=True))
+    step = await ctx.journal.step(f"calls:{number}", partial(_settle, ctx, number, calls, answers), Settled)
+    return step.results
+
+
+async def _settle(ctx: Context, number: int, calls: Sequence[Call], answers: Sequence[str | None]) -> Settled:
+    ordinals = {call.id: ordinal for ordinal, call in enumerate(calls)}
+
+    async def step(call: Call, work: Callable[[], Awaitable[Result]]) -> Result:
+        return await ctx.journal.step(f"call:{number}:{ordinals[call.id]}", work, Result)
+
+    planned = [_planned(ctx, call) for call, text in zip(calls, answers, strict=True) if text is None]
+    shop = Workshop(
+        publish=ctx.publish,
+        blobs=ctx.blobs,
+        threads=ctx.threads,
+        limits=ctx.limits,
+        deps=ctx.deps,
+        session=ctx.session,
+        interrupt=ctx.halt.event,
+        around=step,
+    )
+    ran = iter(await run_calls(planned, shop))
+    return Settled(
+        tuple(next(ran) if text is None else _refused(call, text) for call, text in zip(calls, answers, strict=True))
+    )
+
+
+def _planned(ctx: Context, call: Call) -> Planned:
+    arguments = read(call, ctx.rules).arguments
+    assert arguments is not None, "the judge lets no call run whose arguments it could not read"
+    return Planned(call, ctx.tools[call.name], arguments)
+
+
+def _refused(call: Call, text: str) -> Result:
+    return Result(call.id, call.name, text, ok=False, size=len(text))

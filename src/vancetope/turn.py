@@ -1,0 +1,140 @@
+"""The turn: prepare, ask, judge, act, until the contract says that it has ended."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, replace
+from functools import partial
+
+from vancetope.context import Context, HaltKind, Log
+from vancetope.contract import sentences, view
+from vancetope.contract.ask import ask
+from vancetope.contract.judge import begin, judge, ran
+from vancetope.contract.stream import Streamer
+from vancetope.contract.verdict import End, Go, Verdict
+from vancetope.events import CorrectionSent, RoundStarted, TurnEnded, TurnStarted, UsageRecorded
+from vancetope.messages import Accepted, History, Note, Reply, System, User
+from vancetope.model_call import Sent, ask_model, halted
+from vancetope.models.base import cost_of
+from vancetope.outcome import Enforcement, Outcome, Turn
+from vancetope.tool_calls import settled
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """The step that begins a round: what was drained, and what the clock and the door said."""
+
+    drained: tuple[User, ...]
+    late: bool
+    halt: HaltKind | None
+
+
+async def run(ctx: Context) -> Turn:
+    """One turn, from draining its messages to a typed outcome. It never raises for what a model or its server does."""
+    log = Log(_streamer(ctx, 0))
+    ctx.publish(TurnStarted(ctx.turn, ctx.model.id))
+    while True:
+        left = ctx.rules.iterations + 1 - log.state.rounds
+        verdict = await ask(partial(send, ctx, log), partial(judged, ctx, log), left)
+        if isinstance(verdict, End):
+            return finish(ctx, log, verdict)
+        await act(ctx, log, verdict)
+
+
+async def send(ctx: Context, log: Log, correction: Verdict | None) -> Sent:
+    """Begin a round and ask the model once."""
+    if isinstance(correction, Go):
+        await act(ctx, log, correction)
+    number = log.state.rounds
+    log.streamer = _streamer(ctx, number)
+    opened = await ctx.journal.step(f"open:{number}", partial(_open, ctx, number), Opened)
+    log.messages += opened.drained
+    log.state = begin(log.state, drained=bool(opened.drained), late=opened.late)
+    if opened.halt:
+        return Sent(end=halted(opened.halt, log.state.best_text))
+    if number == 0 and not opened.drained:
+        return Sent(end=End("no_input", Outcome.NO_INPUT, reason=sentences.NO_INPUT))
+    ctx.publish(RoundStarted(number))
+    sent = await ask_model(ctx, log, f"model:{number}:0")
+    if sent.late:
+        log.state = begin(log.state, drained=False, late=True)
+        sent = await ask_model(ctx, log, f"model:{number}:1")
+    return sent
+
+
+def judged(ctx: Context, log: Log, sent: Sent) -> Verdict:
+    """The verdict on what came back; a reply joins the conversation, with ids of ours on its calls."""
+    log.requests += sent.requests
+    if sent.reply is None:
+        return sent.end or End("late", Outcome.INCOMPLETE, best_text=log.state.best_text, reason=sentences.LATE)
+    reply = _minted(ctx.turn, log.state.rounds, sent.reply)
+    log.usage += reply.usage
+    log.unforced |= reply.unforced
+    ctx.publish(UsageRecorded(reply.model or ctx.model.name, reply.usage))
+    log.reply = reply
+    log.messages += view.spoken(reply)
+    log.state, verdict = judge(ctx.rules, log.state, reply, idle=sent.idle)
+    if isinstance(verdict, Go):
+        log.streamer.rejected()
+    return verdict
+
+
+async def act(ctx: Context, log: Log, go: Go) -> None:
+    """Every call of the reply gets its one result, by running or as an error; what no call can carry becomes a note."""
+    results = await settled(ctx, log.state.rounds - 1, log.reply.calls, go.answers)
+    log.messages += results
+    log.state = ran(log.state, results)
+    if go.say:
+        log.messages.append(Note(go.say))
+    if go.again and (said := go.say or "\n".join(filter(None, go.answers))):
+        ctx.publish(CorrectionSent(go.row, said))
+
+
+def finish(ctx: Context, log: Log, end: End) -> Turn:
+    """The turn as one value; what it delivers is committed, once."""
+    messages = view.remembered(log.messages)
+    if end.message is not None:
+        log.streamer.commit(end.message)
+        messages.append(Accepted(end.message, end.awaiting_user_input))
+    else:
+        log.streamer.rejected()
+        messages += [System(end.reason)] if end.reason and ctx.rules.role == "primary" else []
+    turn = Turn(
+        outcome=end.outcome,
+        message=end.message,
+        awaiting_user_input=end.awaiting_user_input,
+        best_text=end.best_text if end.message is None else None,
+        reason=end.reason,
+        rounds=log.state.rounds,
+        model_calls=log.requests,
+        corrections=log.state.corrections,
+        narrowed=log.state.narrow is not None,
+        bounded=end.bounded,
+        usage=log.usage,
+        cost=cost_of(ctx.model, log.usage),
+        enforcement=Enforcement(ctx.enforcement, "none" if log.unforced else ctx.enforcement),
+        messages=History((*ctx.history, *messages)),
+    )
+    ctx.publish(TurnEnded(turn.report()))
+    return turn
+
+
+async def _open(ctx: Context, number: int) -> Opened:
+    late = asyncio.get_running_loop().time() >= ctx.deadline
+    return Opened(tuple(ctx.drain(number)), late, ctx.halt.kind)
+
+
+def _minted(turn: int, number: int, reply: Reply) -> Reply:
+    """The reply with ids of ours: nine letters and digits, which every provider takes, and never twice in a process."""
+    if not reply.calls:
+        return reply
+    calls = (replace(each, id=call_id(turn, number, ordinal)) for ordinal, each in enumerate(reply.calls))
+    return replace(reply, calls=tuple(calls))
+
+
+def call_id(turn: int, number: int, ordinal: int) -> str:
+    return f"c{turn:03x}{number:03x}{ordinal:02x}"
+
+
+def _streamer(ctx: Context, number: int) -> Streamer:
+    return Streamer(f"{ctx.turn}.{number}", ctx.rules.turn_end, ctx.enforcement, ctx.publish)
