@@ -104,12 +104,13 @@ async def _one_turn(
         history=past,
         turn=next_turn(past),
         journal=journal,
+        streamed=on_event is not None,
     )
     return await prepared.engine.steer(ctx)
 
 
 def _nobody(event: Event) -> None:
-    """Nobody listens, so the reply need not be streamed."""
+    """Nobody listens."""
 
 
 def _blocking(work: Coroutine[Any, Any, T]) -> T:

@@ -112,6 +112,7 @@ class Context:
     journal: Journal = field(default_factory=NullJournal)
     halt: Halt = field(default_factory=Halt)
     idle: Callable[[], bool] = lambda: True
+    streamed: bool = True
     deps: Any = None
 
 

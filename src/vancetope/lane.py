@@ -33,7 +33,8 @@ class Posted:
 class Lane:
     """A process and its turns.
 
-    `publish` gets every event, in order, and must not raise. The lane owns the task of the running turn; `aclose` ends it.
+    `publish` gets every event, in order, and must not raise. The lane owns the task of the running turn; `stop` ends
+    it.
     """
 
     def __init__(
@@ -70,8 +71,8 @@ class Lane:
         return turn
 
     def post(self, content: Any, mode: Mode = "follow_up") -> None:
-        """Put a message into the inbox, and start a turn if none runs. Raises `ConfigError` for a message that cannot be
-        sent and `IllegalMove` if the process is closed; then nothing was posted."""
+        """Put a message into the inbox, and start a turn if none runs. Raises `ConfigError` for a message that cannot
+        be sent and `IllegalMove` if the process is closed; then nothing was posted."""
         message = user_message(content, self.prepared.info)
         if self.status is Status.CLOSED:
             raise IllegalMove("the process is closed; it takes no more messages")
@@ -107,10 +108,6 @@ class Lane:
             await asyncio.shield(self._task)
         if self.status is not Status.CLOSED:
             self._close(CloseReason.STOPPED)
-
-    async def aclose(self) -> None:
-        """Stop, and leave no task behind."""
-        await self.stop()
 
     async def _drain_inbox(self) -> None:
         try:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Literal, TypeAlias, TypedDict, overload
+from typing import Any, Literal, TypeAlias, overload
 
 from vancetope.errors import HistoryError
 
@@ -203,7 +203,7 @@ class History(Sequence[Message]):
 
     def to_json(self) -> str:
         """The history as JSON text with a version; `from_json` gives the same value back."""
-        text: bytes = _history_adapter().dump_json({"version": HISTORY_VERSION, "messages": self.messages})
+        text: bytes = _history_adapter().dump_json(_Stored(HISTORY_VERSION, self.messages))
         return text.decode()
 
     @classmethod
@@ -217,9 +217,9 @@ class History(Sequence[Message]):
             first = error.errors(include_url=False)[0]
             where = "/".join(str(step) for step in first["loc"]) or "the top"
             raise HistoryError(f"history JSON is not one of ours: {first['msg']} at {where}") from None
-        if stored["version"] != HISTORY_VERSION:
-            raise HistoryError(f"history JSON has version {stored['version']}, this vancetope reads {HISTORY_VERSION}")
-        return checked(cls(stored["messages"]))
+        if stored.version != HISTORY_VERSION:
+            raise HistoryError(f"history JSON has version {stored.version}, this vancetope reads {HISTORY_VERSION}")
+        return checked(cls(stored.messages))
 
 
 def checked(history: History) -> History:
@@ -252,7 +252,8 @@ def text_of(content: str | tuple[Part, ...]) -> str:
     return "\n".join(part.text for part in content if isinstance(part, Text))
 
 
-class _Stored(TypedDict):
+@dataclass(frozen=True, slots=True)
+class _Stored:
     version: int
     messages: tuple[Message, ...]
 

@@ -67,7 +67,7 @@ async def _complete(ctx: Context, log: Log, request: Request, shown: View) -> Se
     final = log.state.narrow is not None and log.state.narrow.reason == "deadline"
     try:
         async with asyncio.timeout(max(ctx.patience.last_round if final else left, 0)):
-            raw = await ctx.halt.guard(ctx.backend.complete(request, log.streamer.piece))
+            raw = await ctx.halt.guard(ctx.backend.complete(request, log.streamer.piece if ctx.streamed else None))
     except Halted:
         best_text = log.streamer.partial() or log.state.best_text
         return Sent(end=halted(ctx.halt.kind or "interrupted", best_text), requests=1)

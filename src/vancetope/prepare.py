@@ -24,9 +24,8 @@ from vancetope.outcome import EnforcementName, Role, TurnEnd
 from vancetope.recipes.loading import load
 from vancetope.recipes.recipe import Recipe
 from vancetope.recipes.rendering import system_prompt
-from vancetope.settings import Settings
+from vancetope.settings import Settings, settings_from
 from vancetope.settings import load as load_settings
-from vancetope.settings import settings_from
 from vancetope.tools.base import Tool
 from vancetope.tools.batch import Limits
 from vancetope.tools.blobs import Blobs
@@ -97,6 +96,7 @@ class Prepared:
         halt: Halt | None = None,
         idle: Callable[[], bool] = lambda: True,
         journal: Journal | None = None,
+        streamed: bool = True,
     ) -> Context:
         """A fresh context for one turn; it begins to count its time here."""
         return Context(
@@ -123,6 +123,7 @@ class Prepared:
             halt=halt or Halt(),
             idle=idle,
             deps=self.deps,
+            streamed=streamed,
         )
 
 

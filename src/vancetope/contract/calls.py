@@ -57,8 +57,8 @@ def near_names(name: str, rules: Rules) -> list[str]:
 
 
 def offered_names(rules: Rules) -> list[str]:
-    """The names a reply may use, in the order in which they were offered."""
-    return [*rules.offer.tools, *([RESPOND] if rules.turn_end == "respond" else [])]
+    """The names that a reply is told it may use, in the order in which they were offered."""
+    return [*rules.offer.named, *([RESPOND] if rules.turn_end == "respond" else [])]
 
 
 def message_of(call: Call) -> str | None:

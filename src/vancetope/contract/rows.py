@@ -186,7 +186,7 @@ def narrated(seen: Seen) -> Verdict | None:
         return None
     if not seen.rules.validation or seen.corrections_left <= 0:
         return seen.fallback("narrated", seen.text)
-    tools = ", ".join(seen.rules.offer.tools)
+    tools = ", ".join(seen.rules.offer.named)
     say = sentences.NO_CALL.format(tools=tools) if tools else sentences.NO_CALL_NO_TOOLS
     return Go("narrated", "correction", say=say)
 

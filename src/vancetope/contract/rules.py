@@ -14,10 +14,16 @@ ANSWER = "answer"
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """The work tools of a turn by name, and which of them may be polled."""
+    """The work tools of a turn by name, which of them may be polled, and which are not named to the model among its
+    options, because something else tells of them."""
 
     tools: Mapping[str, ToolSpec] = field(default_factory=dict)
     poll: frozenset[str] = frozenset()
+    unnamed: frozenset[str] = frozenset()
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        return tuple(name for name in self.tools if name not in self.unnamed)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,10 +15,10 @@ class ModelInfo:
 
     `enforcements` are those it can do, the first is the default. Tokens for window and limits; prices in US dollars per
     million tokens, null where unknown. `output_limit` is sent where the caller names none (null: nothing is sent),
-    `output_ceiling` is how far it may be raised once after a cut. `forced_choice`: the server takes a tool choice by
-    name. `thought`: a constrained action may begin with a short thought. `string_bound`: the longest string a constrained
-    action may hold, in characters. `tier` is "tiny" for models that need the shortest prompts; `temperature` is used
-    where the caller names none.
+    `output_ceiling` is how far it may be raised once after a cut. `forced_choice`: the server takes a choice of tool by
+    name. `thought`: a constrained action may begin with a short thought. `string_bound`: the longest string that a
+    constrained action may hold, in characters. `tier` is "tiny" for models that need the shortest prompts;
+    `temperature` is used where the caller names none.
     """
 
     provider: str

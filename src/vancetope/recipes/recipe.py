@@ -72,7 +72,7 @@ class Recipe(Strict):
 
 
 def recipe_from(fields: Any, where: str) -> Recipe:
-    """The recipe in these fields. Raises `ConfigError` naming `where`, the field, and the key that was probably meant."""
+    """The recipe in these fields. Raises `ConfigError` naming `where`, the field, and the key probably meant."""
     if not isinstance(fields, dict):
         raise ConfigError(f"{where}: a recipe is a mapping of keys, this is {_kind(fields)}")
     for key in LATER:
