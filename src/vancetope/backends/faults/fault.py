@@ -10,7 +10,7 @@ from vancetope.backends.faults.asked import Asked, dumped, sample
 from vancetope.backends.faults.wire import JSON, Close, Data, Head, Pause, Raw, Reset, Silence, Step, Wire, render
 from vancetope.backends.scripted import Staged, call, respond, say
 from vancetope.backends.scripted.load import ANSWER
-from vancetope.backends.scripted.replies import RESPOND
+from vancetope.backends.scripted.replies import RESPOND, reply_of
 from vancetope.messages import Reply
 
 Plan: TypeAlias = Callable[[Asked, Wire], Iterator[Step]]
@@ -90,7 +90,7 @@ def status(code: int, body: object = None, *headers: tuple[str, str], name: str 
 
 
 def halved(
-    answer: Reply | Maker | None = None,
+    answer: Reply | str | Maker | None = None,
     *,
     events: int | None = None,
     octets: int | None = None,
@@ -98,7 +98,7 @@ def halved(
 ) -> Fault:
     """The answer stops after so many writes, or after so many bytes of its body, and `end` happens (default: `Close`).
 
-    The answer is a reply, a function of the request, or None for the one that ends a turn.
+    The answer is a reply, its text, a function of the request, or None for the one that ends a turn.
     """
 
     def plan(asked: Asked, wire: Wire) -> Iterator[Step]:
@@ -119,7 +119,7 @@ def halved(
     return Fault("half", "The answer stops in the middle and the connection is closed.", plan, (), "error")
 
 
-def slow(answer: Reply | Maker | None = None, *, delay: float = 0.05) -> Fault:
+def slow(answer: Reply | str | Maker | None = None, *, delay: float = 0.05) -> Fault:
     """The whole answer, with so many seconds before each chunk."""
 
     def plan(asked: Asked, wire: Wire) -> Iterator[Step]:
@@ -193,7 +193,7 @@ def _only_head(asked: Asked, wire: Wire) -> Iterator[Step]:
             return
 
 
-def _made(answer: Reply | Maker | None, asked: Asked) -> Reply:
-    if isinstance(answer, Reply):
-        return answer
+def _made(answer: Reply | str | Maker | None, asked: Asked) -> Reply:
+    if isinstance(answer, Reply | str):
+        return reply_of(answer)
     return (answer or well)(asked)
