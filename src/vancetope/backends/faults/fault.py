@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 from vancetope.backends.faults.asked import Asked, dumped, sample
 from vancetope.backends.faults.wire import JSON, Close, Data, Head, Pause, Raw, Reset, Silence, Step, Wire, render
 from vancetope.backends.scripted import Staged, call, respond, say
-from vancetope.backends.scripted.load import ANSWER
+from vancetope.backends.scripted.by_name import ANSWER
 from vancetope.backends.scripted.replies import RESPOND, reply_of
 from vancetope.messages import Reply
 

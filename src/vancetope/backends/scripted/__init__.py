@@ -15,7 +15,7 @@ from vancetope.backends.scripted.backend import (
     pieces_of,
     random_chunks,
 )
-from vancetope.backends.scripted.load import load
+from vancetope.backends.scripted.by_name import load
 from vancetope.backends.scripted.replies import (
     Answer,
     Staged,
