@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
+from queue import Queue
 from typing import Any
 
 # What the server does in turn: write bytes, wait (seconds), hold until the client goes away, or hang up.
@@ -37,6 +39,7 @@ class Raw:
     port: int = 0
     asked: list[Asked] = field(default_factory=list)
     connections: int = 0
+    open: int = 0
     at_once: int = 0
     most_at_once: int = 0
     gone: asyncio.Event = field(default_factory=asyncio.Event)
@@ -47,6 +50,7 @@ class Raw:
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
+        self.open += 1
         try:
             while (asked := await _read(reader)) is not None:
                 self.asked.append(asked)
@@ -60,6 +64,7 @@ class Raw:
         except (ConnectionError, asyncio.IncompleteReadError):
             pass
         finally:
+            self.open -= 1
             self.gone.set()
             writer.close()
 
@@ -104,6 +109,44 @@ async def serving(*answers: Answer, by: Callable[[Asked], Answer] | None = None)
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         await server.wait_closed()
+
+
+@asynccontextmanager
+async def serving_bytes(given: bytes) -> AsyncIterator[int]:
+    """The port of a server that says the same bytes to everybody, whatever it is asked."""
+
+    async def say(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(1)
+        writer.write(given)
+        writer.close()
+
+    server = await asyncio.start_server(say, "127.0.0.1", 0)
+    try:
+        yield server.sockets[0].getsockname()[1]
+    finally:
+        server.close()
+        await server.wait_closed()
+
+
+@contextmanager
+def serving_in_a_thread(*answers: Answer) -> Iterator[Raw]:
+    """The same server on an event loop of its own, for tests that run several loops."""
+    started: Queue[tuple[Raw, asyncio.AbstractEventLoop, asyncio.Event]] = Queue()
+
+    async def run() -> None:
+        over = asyncio.Event()
+        async with serving(*answers) as raw:
+            started.put((raw, asyncio.get_running_loop(), over))
+            await over.wait()
+
+    thread = threading.Thread(target=asyncio.run, args=(run(),))
+    thread.start()
+    raw, loop, over = started.get(timeout=5)
+    try:
+        yield raw
+    finally:
+        loop.call_soon_threadsafe(over.set)
+        thread.join()
 
 
 async def _read(reader: asyncio.StreamReader) -> Asked | None:

@@ -169,7 +169,7 @@ ODD: list[tuple[str, Any, Any, dict[str, Any], dict[str, Any]]] = [
     ("arguments empty", {"tool_calls": [call(arguments="")]}, "stop", {}, {"calls": (Call("p1", "clock", ""),)}),
     ("arguments cut", {"tool_calls": [call(arguments='{"a')]}, "length", {}, {"calls": (Call("p1", "clock", '{"a'),)}),
     ("call without name", {"tool_calls": [call(name=None)]}, "stop", {}, {"calls": (Call("p1", "", "{}"),)}),
-    ("legacy", {"function_call": {"name": "a", "arguments": "1"}}, "function_call", {}, {"calls": (Call("", "a", "1"),)}),
+    ("legacy", {"function_call": {"name": "a", "arguments": "1"}}, None, {}, {"calls": (Call("", "a", "1"),)}),
     (
         "flat call",
         {"tool_calls": [{"id": "p1", "name": "a", "arguments": {}}]},

@@ -29,11 +29,8 @@ Wire = Callable[[str, Any], None]
 
 LARGEST_ANSWER = 32 * 1024 * 1024  # bytes
 LARGEST_FAILURE = 64 * 1024  # bytes read of an answer that is an error
-CONNECT = 10.0  # seconds to reach the server
 STREAM_BEGINS = (b"data:", b":", b"event:", b"id:", b"retry:", b"error:")
 ENOUGH = 9  # bytes that tell a stream from JSON, a byte order mark before them included
-# Everything but the connect is bounded by the call's own clock.
-_TIMES = {"timeout": {"connect": CONNECT, "read": None, "write": None, "pool": None}}
 
 
 class OpenAICompatible:
@@ -105,7 +102,7 @@ class OpenAICompatible:
         clock = asyncio.timeout_at(course.deadline)
         try:
             async with clock:
-                request = httpx.Request("GET", self._models, headers=self._headers, extensions=_TIMES)
+                request = self._request("GET", self._models)
                 async with self._answer(pool, request, course) as blocks:
                     text = await _text(blocks)
         except TimeoutError:
@@ -135,9 +132,7 @@ class OpenAICompatible:
             async with clock, pool.slots(model):
                 course.sends()
                 self._show("request", written.body)
-                request = httpx.Request(
-                    "POST", self._chat, headers=self._headers, content=written.content, extensions=_TIMES
-                )
+                request = self._request("POST", self._chat, written.content)
                 async with self._answer(pool, request, course) as blocks:
                     return await self._read(blocks, written, course, clock)
         except TimeoutError:
@@ -224,8 +219,12 @@ class OpenAICompatible:
         except NoReply as reason:
             raise broken(course.where, f"answers with JSON that is no reply: {reason}. Check the base URL.") from None
 
+    def _request(self, method: str, url: httpx.URL, content: bytes = b"") -> httpx.Request:
+        extensions = self._origin.extensions()
+        return httpx.Request(method, url, headers=self._headers, content=content, extensions=extensions)
+
     def _where(self, model: str) -> Where:
-        return Where(self.profile, self._origin.address, model, self._secrets)
+        return Where(self.profile, self._origin.address, " ".join(model.split())[:100], self._secrets)
 
     def _show(self, kind: str, value: Any) -> None:
         if self._wire is not None:

@@ -6,14 +6,18 @@ import asyncio
 import base64
 import ipaddress
 import ssl
-from collections.abc import AsyncGenerator
+import weakref
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import Any, TypeAlias
 from urllib.request import getproxies, proxy_bypass
 
 import httpx
 
 from vancetope.errors import ConfigError
 
+CONNECT = 10.0  # seconds to reach the server
 KEEP_ALIVE = 30.0  # seconds an idle connection is kept
 
 
@@ -53,6 +57,11 @@ class Origin:
         """The URL of a path below the base URL, whose query it keeps."""
         return httpx.URL(f"{self.prefix}{path}{self.query}")
 
+    def extensions(self) -> dict[str, Any]:
+        """What a request carries for the transport; all but connecting is bounded by the call's own clock."""
+        times = {"connect": CONNECT, "read": None, "write": None, "pool": None}
+        return {"timeout": times, "trace": Handshake()} if self.secure else {"timeout": times}
+
     @property
     def loopback(self) -> bool:
         if self.host == "localhost" or self.host.endswith(".localhost"):
@@ -79,11 +88,15 @@ class Pool:
         return found
 
 
+ByLoop: TypeAlias = dict[asyncio.AbstractEventLoop, Pool]
+
+
 class Pools:
     """The pools of one backend, by event loop.
 
     A pool closes with its loop: an async generator that waits in it is finished by the loop's own shutdown (as in
-    `asyncio.run`), which closes the connections while they still can be. A dead loop's pool is never used again.
+    `asyncio.run`), which closes the connections while they still can be. It also closes when the backend is gone, and a
+    dead loop's pool is never used again.
     """
 
     def __init__(self, origin: Origin, max_connections: int, per_model_limit: int) -> None:
@@ -94,7 +107,8 @@ class Pools:
             keepalive_expiry=KEEP_ALIVE,
         )
         self._per_model_limit = per_model_limit
-        self._by_loop: dict[asyncio.AbstractEventLoop, Pool] = {}
+        self._by_loop: ByLoop = {}
+        weakref.finalize(self, _abandon, self._by_loop).atexit = False
 
     async def here(self) -> Pool:
         """The pool of the running loop."""
@@ -108,8 +122,8 @@ class Pools:
         for old in [old for old in self._by_loop if old.is_closed()]:
             self._by_loop.pop(old, None)
         pool = Pool(_transport(self._origin, tls, self._limits), self._per_model_limit)
+        pool.guard = _until_the_loop_ends(self._by_loop, loop, pool.transport)
         self._by_loop[loop] = pool
-        pool.guard = self._until_the_loop_ends(loop, pool)
         await anext(pool.guard)
         return pool
 
@@ -119,12 +133,48 @@ class Pools:
         if pool is not None and pool.guard is not None:
             await pool.guard.aclose()
 
-    async def _until_the_loop_ends(self, loop: asyncio.AbstractEventLoop, pool: Pool) -> AsyncGenerator[None]:
-        try:
-            yield
-        finally:
-            self._by_loop.pop(loop, None)
-            await pool.transport.aclose()
+
+class Handshake:
+    """Watches one secure connection come up, as the `trace` extension of its request.
+
+    httpcore closes the socket when a TLS handshake fails, but not when it is cancelled.
+    """
+
+    def __init__(self) -> None:
+        self._stream: Any = None
+
+    async def __call__(self, event: str, info: Mapping[str, Any]) -> None:
+        if event.endswith("connect_tcp.complete"):
+            self._stream = info["return_value"]
+        elif event.endswith("start_tls.failed") and self._stream is not None:
+            await self._stream.aclose()
+
+
+async def _until_the_loop_ends(
+    by_loop: ByLoop, loop: asyncio.AbstractEventLoop, transport: httpx.AsyncHTTPTransport
+) -> AsyncGenerator[None]:
+    try:
+        yield
+    finally:
+        by_loop.pop(loop, None)
+        await transport.aclose()
+
+
+def _abandon(by_loop: ByLoop) -> None:
+    """Close the pools of a backend that nobody closed, each on its loop if that still runs."""
+    for loop, pool in list(by_loop.items()):
+        with suppress(RuntimeError):
+            loop.call_soon_threadsafe(_close_soon, pool)
+
+
+def _close_soon(pool: Pool) -> None:
+    if pool.guard is not None:
+        closing = asyncio.ensure_future(pool.guard.aclose())
+        _CLOSING.add(closing)
+        closing.add_done_callback(_CLOSING.discard)
+
+
+_CLOSING: set[asyncio.Future[None]] = set()
 
 
 def _transport(origin: Origin, tls: ssl.SSLContext, limits: httpx.Limits) -> httpx.AsyncHTTPTransport:
