@@ -27,7 +27,7 @@ async def settled(
     Each call is a step of the journal, and so is the whole: a call that has finished never runs again.
     """
     if None not in answers:
-        return tuple(_refused(call, text or "") for call, text in zip(calls, answers, strict=True))
+        return tuple(refused(call, text or "") for call, text in zip(calls, answers, strict=True))
     step = await ctx.journal.step(f"calls:{number}", partial(_settle, ctx, number, calls, answers), Settled)
     return step.results
 
@@ -51,7 +51,7 @@ async def _settle(ctx: Context, number: int, calls: Sequence[Call], answers: Seq
     )
     ran = iter(await run_calls(planned, shop))
     return Settled(
-        tuple(next(ran) if text is None else _refused(call, text) for call, text in zip(calls, answers, strict=True))
+        tuple(next(ran) if text is None else refused(call, text) for call, text in zip(calls, answers, strict=True))
     )
 
 
@@ -61,5 +61,6 @@ def _planned(ctx: Context, call: Call) -> Planned:
     return Planned(call, ctx.tools[call.name], arguments)
 
 
-def _refused(call: Call, text: str) -> Result:
+def refused(call: Call, text: str) -> Result:
+    """The result of a call that did not run."""
     return Result(call.id, call.name, text, ok=False, size=len(text))

@@ -17,7 +17,7 @@ from vancetope.messages import Accepted, History, Note, Reply, System, User
 from vancetope.model_call import Sent, ask_model, halted
 from vancetope.models.base import cost_of
 from vancetope.outcome import Enforcement, Outcome, Turn
-from vancetope.tool_calls import settled
+from vancetope.tool_calls import refused, settled
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +92,7 @@ async def act(ctx: Context, log: Log, go: Go) -> None:
 
 def finish(ctx: Context, log: Log, end: End) -> Turn:
     """The turn as one value; what it delivers is committed, once."""
+    log.messages += map(refused, log.reply.calls, end.answers)
     messages = view.remembered(log.messages)
     if end.message is not None:
         log.streamer.commit(end.message)
