@@ -160,7 +160,7 @@ def _has_surrogate(value: Any) -> bool:
 
 # What the end of a text can hold of a literal, a number or an escape that was cut.
 _CUT = re.compile(r"(?:-|t(?:ru?)?|f(?:a(?:ls?)?)?|n(?:ul?)?|\.|[eE][+-]?)?")
-_CUT_ESCAPE = re.compile(r"\\?u?[0-9a-fA-F]{0,3}")
+_CUT_ESCAPE = re.compile(r"\\?u?[0-9a-fA-F]{0,4}")
 
 
 def _explained(text: str, error: json.JSONDecodeError) -> NotJson:

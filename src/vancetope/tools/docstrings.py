@@ -30,7 +30,7 @@ _GOOGLE_HEAD = re.compile(r"(?:Args|Arguments|Parameters|Params|Keyword Args|Key
 _SECTION_HEAD = re.compile(r"[A-Z][A-Za-z ]*:\s*")
 _GOOGLE_ENTRY = re.compile(r"(\*{0,2}\w+)\s*(?:\([^)]*\))?\s*:\s*(.*)")
 _NUMPY_ENTRY = re.compile(r"(\*{0,2}\w+(?:\s*,\s*\w+)*)\s*(?::.*)?")
-_SPHINX_ENTRY = re.compile(r":(?:param|parameter|arg|argument)\s+(?:.*\s)?(\*{0,2}\w+)\s*:\s*(.*)")
+_SPHINX_ENTRY = re.compile(r":(?:param|parameter|arg|argument)\s+(?:[^:]*\s)?(\*{0,2}\w+)\s*:\s*(.*)")
 _UNDERLINE = re.compile(r"-{3,}\s*")
 
 

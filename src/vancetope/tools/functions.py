@@ -76,7 +76,7 @@ def as_tools(items: Iterable[Tool | Callable[..., Any]]) -> tuple[Tool, ...]:
     for item in items:
         if not isinstance(item, Tool) and not callable(item):
             raise ConfigError(f"a tool is a function or a Tool, not {type(item).__name__}")
-        each = item if isinstance(item, Tool) else tool(item)
+        each = item if isinstance(item, Tool) else _made(item)
         checked_name(each.name)
         if each.name in RESERVED:
             raise ConfigError(f"the tool name {each.name!r} belongs to the runtime, choose another")
@@ -84,6 +84,16 @@ def as_tools(items: Iterable[Tool | Callable[..., Any]]) -> tuple[Tool, ...]:
             raise ConfigError(f"two tools are named {each.name!r}, give one another name")
         made[each.name] = each
     return tuple(made.values())
+
+
+def _made(fn: Callable[..., Any]) -> Tool:
+    """The tool of a function. One that closes over nothing is made into a tool once, a request after another uses it."""
+    return _made_once(fn) if inspect.isfunction(fn) and fn.__closure__ is None else tool(fn)
+
+
+@functools.lru_cache(maxsize=256)
+def _made_once(fn: Callable[..., Any]) -> Tool:
+    return tool(fn)
 
 
 def checked_name(name: str) -> str:
@@ -134,7 +144,7 @@ def _name_of(fn: Callable[..., Any]) -> str:
 def _doc_of(fn: Callable[..., Any]) -> str | None:
     if inspect.isroutine(fn):
         return inspect.getdoc(fn)
-    return inspect.getdoc(type(fn).__call__) or inspect.getdoc(type(fn))
+    return type(fn).__call__.__doc__ or inspect.getdoc(type(fn))
 
 
 def _is_async(fn: Callable[..., Any]) -> bool:

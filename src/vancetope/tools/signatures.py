@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import typing
@@ -23,7 +24,7 @@ class Parameters:
     """What a function takes: the schema a model sees, and the names that the runtime fills with its context."""
 
     schema: dict[str, Any]
-    _adapter: Any
+    _model: Any
     _contexts: tuple[str, ...]
 
     def values(self, arguments: Mapping[str, Any], context: ToolContext) -> dict[str, Any]:
@@ -31,11 +32,12 @@ class Parameters:
         from pydantic import ValidationError
 
         try:
-            values: dict[str, Any] = dict(self._adapter.validate_python(dict(arguments)))
+            model = self._model.model_validate(dict(arguments))
         except ValidationError as error:
             problems = error.errors(include_url=False, include_context=False, include_input=False)
             lines = (f"/{'/'.join(str(step) for step in each['loc'])}: {each['msg']}" for each in problems[:8])
             raise WrongArguments("\n".join(lines)) from None
+        values = {field.alias: getattr(model, key) for key, field in self._model.model_fields.items()}
         return values | dict.fromkeys(self._contexts, context)
 
 
@@ -60,11 +62,11 @@ def parameters_of(fn: Callable[..., Any], plain: Callable[..., Any], tool: str, 
         fields[name] = annotation
         if parameter.default is not parameter.empty:
             defaults[name] = parameter.default
-    adapter, schema = _compiled(fields, defaults, tool)
+    model, schema = _compiled(fields, defaults, tool)
     for name, each in schema["properties"].items():
         if name in told and "description" not in each:
             each["description"] = told[name]
-    return Parameters(schema, adapter, tuple(contexts))
+    return Parameters(schema, model, tuple(contexts))
 
 
 def _signature(fn: Callable[..., Any], tool: str) -> inspect.Signature:
@@ -116,47 +118,50 @@ def _is_context(annotation: Any) -> bool:
 
 
 def _compiled(fields: Mapping[str, Any], defaults: Mapping[str, Any], tool: str) -> tuple[Any, dict[str, Any]]:
-    """Pydantic's adapter of a dict with these keys, and its JSON Schema."""
-    from pydantic import ConfigDict, TypeAdapter
+    """A pydantic model of these parameters, and its JSON Schema."""
+    from pydantic import ConfigDict, create_model
     from pydantic.errors import PydanticUserError
-    from pydantic.fields import FieldInfo
-    from typing_extensions import TypedDict
 
-    typed: dict[str, Any] = {}
-    for name, annotation in fields.items():
-        default = defaults.get(name)
-        if isinstance(default, FieldInfo):  # x: int = Field(3, ge=1)
-            typed[name] = Annotated[annotation, default]
-        else:
-            typed[name] = typing.NotRequired[annotation] if name in defaults else annotation
-    make: Any = TypedDict
-    shape = make("shape", typed)
-    shape.__pydantic_config__ = ConfigDict(extra="forbid")
+    # A parameter may have a name that a model's field may not, so the fields are numbered and the names are aliases.
+    numbered: dict[str, Any] = {
+        f"p{number}": _field(name, annotation, defaults) for number, (name, annotation) in enumerate(fields.items())
+    }
     try:
-        adapter = TypeAdapter(shape)
-        schema = adapter.json_schema()
+        model = create_model("arguments", __config__=ConfigDict(extra="forbid"), **numbered)
+        schema = model.model_json_schema()
     except (PydanticUserError, TypeError) as error:
-        if len(fields) > 1:
+        if len(fields) > 1:  # which one is it?
             for name in fields:
                 _compiled({name: fields[name]}, {name: defaults[name]} if name in defaults else {}, tool)
         first = str(error).splitlines()[0].partition(". ")[0]
         raise ConfigError(f"tool {tool!r}: the parameter {next(iter(fields))!r} has no JSON Schema: {first}") from None
-    schema.setdefault("properties", {})
-    for name, default in defaults.items():
-        if not isinstance(default, FieldInfo):
-            _note_default(schema["properties"][name], default)
-    return adapter, _without_titles(schema)
+    for name, each in schema.setdefault("properties", {}).items():
+        if name in defaults and "default" not in each:
+            _note_default(each, defaults[name])
+    return model, _without_titles(schema)
+
+
+def _field(name: str, annotation: Any, defaults: Mapping[str, Any]) -> tuple[Any, Any]:
+    from pydantic import Field
+    from pydantic.fields import FieldInfo
+
+    if name not in defaults:
+        return annotation, Field(alias=name)
+    default = defaults[name]
+    if isinstance(default, FieldInfo):  # x: int = Field(3, ge=1)
+        return Annotated[annotation, default], Field(alias=name)
+    # A factory, so that the default is neither copied nor checked.
+    return annotation, Field(default_factory=lambda: default, alias=name)
 
 
 def _note_default(schema: dict[str, Any], default: Any) -> None:
-    """Show the default, where it is one that JSON can show."""
-    from pydantic_core import PydanticSerializationError, to_jsonable_python
+    """Show the default, where JSON can show it."""
+    from pydantic import TypeAdapter
+    from pydantic.fields import FieldInfo
 
-    try:
-        shown = to_jsonable_python(default, inf_nan_mode="strings")
-    except PydanticSerializationError:
-        return
-    schema.setdefault("default", shown)
+    if not isinstance(default, FieldInfo):
+        with contextlib.suppress(ValueError):
+            schema["default"] = TypeAdapter(Any).dump_python(default, mode="json")
 
 
 _NAMED_SCHEMAS = ("properties", "patternProperties", "$defs", "dependentSchemas")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from enum import Enum
+from functools import cache
 from typing import Any
 
 DONE = "done"
@@ -55,14 +56,20 @@ def _has_surrogate(text: str) -> bool:
 
 
 def _json(value: Any) -> str:
-    from pydantic_core import PydanticSerializationError, to_json
-
     if not _is_structured(value):
         return str(value)
     try:
-        return to_json(value, inf_nan_mode="strings", bytes_mode="base64", fallback=str).decode()
-    except (PydanticSerializationError, ValueError, RecursionError):
+        text: bytes = _anything().dump_json(value, fallback=str)
+        return text.decode()
+    except (ValueError, RecursionError):  # it holds itself, or half a surrogate pair
         return str(value)
+
+
+@cache
+def _anything() -> Any:
+    from pydantic import ConfigDict, TypeAdapter
+
+    return TypeAdapter(Any, config=ConfigDict(ser_json_bytes="base64", ser_json_inf_nan="strings"))
 
 
 def _is_structured(value: Any) -> bool:
