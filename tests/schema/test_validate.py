@@ -66,8 +66,15 @@ def test_a_value_that_fits_has_no_problems() -> None:
         (
             {"propertyNames": {"maxLength": 1}},
             {"ab": 1},
-            'the value: the key "ab"; expected at most 1 characters as a key',
+            'the value: the key "ab"; expected at most 1 character as a key',
         ),
+        (
+            {"prefixItems": [True], "unevaluatedItems": False},
+            [1, 2],
+            "the value: a list of 2; expected no further items",
+        ),
+        ({"minimum": 1}, 0, "the value: 0; expected at least 1"),
+        ({"minItems": 1}, [], "the value: an empty list; expected at least 1 item"),
         ({"dependentRequired": {"a": ["b"]}}, {"a": 1}, "/b: missing; expected a value"),
         ({"properties": {"a/b~c": {"type": "null"}}}, {"a/b~c": 1}, "/a~1b~0c: 1; expected null"),
         ({"items": {"$ref": "#/$defs/n"}, "$defs": {"n": {"type": "number"}}}, ["x"], '/0: "x"; expected a number'),

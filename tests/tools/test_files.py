@@ -331,7 +331,7 @@ async def test_a_binary_file_is_refused(root: Path) -> None:
 async def test_a_call_reads_no_more_than_its_window(root: Path) -> None:
     (root / "log").write_bytes(b"".join(b"%07d some line\n" % n for n in range(100_000)))
     said = await read(root, "log", limit=100_000)
-    assert len(said) < reading.WINDOW * 2
+    assert 20_000 < len(said) < 32 * 1024
     last = said.rpartition("offset=")[2].rstrip("]")
     assert (await read(root, "log", offset=int(last), limit=1)).startswith(f"{int(last) + 1}\t{int(last):07} some line")
     (root / "one").write_text("語" * 200_000)
@@ -434,7 +434,7 @@ async def test_large_and_binary_files_are_passed_over_and_the_large_ones_counted
     said = await grep(root, "beta")
     assert "large:" not in said
     assert "binary" not in said
-    assert said.endswith("[1 files larger than 10,000,000 bytes were not searched]")
+    assert said.endswith("[not searched, because larger than 10,000,000 bytes: 1]")
 
 
 @pytest.mark.parametrize("pattern", ["(a+)+$", "(a|aa)+$", "a*a*a*a*a*a*a*a*a*b", "(.*a){25}"])

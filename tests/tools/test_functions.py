@@ -243,6 +243,14 @@ def test_the_runtimes_names_are_refused(name: str) -> None:
         as_tools([tool(book, name=name)])
 
 
+@pytest.mark.parametrize(
+    "parameters", [{"type": "array"}, {"type": "objekt"}, {"properties": {"a": 1}}, {"$ref": "#/x"}]
+)
+def test_a_tool_whose_parameters_are_no_schema_of_an_object_is_refused(parameters: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError, match="tool 'odd'"):
+        as_tools([dataclasses.replace(tool(book), spec=ToolSpec("odd", "", parameters))])
+
+
 def test_what_cannot_be_called_is_no_tool() -> None:
     with pytest.raises(ConfigError, match="not str"):
         as_tools(["book"])  # type: ignore[list-item]

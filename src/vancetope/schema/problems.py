@@ -123,6 +123,8 @@ def _problems(error: Any, root: Any) -> Iterator[Problem]:
     keyword = kind.name
     if hasattr(kind, "context"):
         yield from _union(error, root)
+    elif keyword == "unevaluatedItems":
+        yield Problem(pointer_of(at), keyword, "no further items", shown(error.instance))
     elif hasattr(kind, "unexpected"):
         for each in kind.unexpected:
             yield Problem(pointer_of([*at, each]), keyword, _only(_parent(error, root)), "not allowed")
@@ -201,7 +203,8 @@ _BOUNDS = {
 def _expected(kind: Any) -> str:
     keyword, value = kind.name, kind.value
     if keyword in _BOUNDS:
-        return _BOUNDS[keyword].format(_cut(str(value), 120))
+        phrase = _BOUNDS[keyword].format(_cut(str(value), 120))
+        return phrase.removesuffix("s") if value == 1 else phrase
     if keyword == "type":
         return _types(kind.types)
     if keyword == "enum":

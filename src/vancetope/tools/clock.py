@@ -42,7 +42,7 @@ def clock(now: Callable[[], datetime] = _utc_now) -> Tool:
             return told(now().astimezone(), None)
         return await threads.current().run(partial(_elsewhere, asked, now()))
 
-    return Tool(SPEC, run, poll=True)
+    return Tool(SPEC, run)
 
 
 def told(moment: datetime, zone: str | None) -> str:

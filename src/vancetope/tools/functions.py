@@ -11,6 +11,7 @@ from typing import Any, overload
 
 from vancetope.errors import ConfigError
 from vancetope.messages import ToolSpec
+from vancetope.schema.validate import InvalidSchema, compile
 from vancetope.tools import docstrings, threads
 from vancetope.tools.base import Tool, ToolContext
 from vancetope.tools.signatures import Parameters, parameters_of
@@ -71,13 +72,16 @@ def tool(
 
 
 def as_tools(items: Iterable[Tool | Callable[..., Any]]) -> tuple[Tool, ...]:
-    """Tools from tools and functions, in order. Raises `ConfigError` for two of one name, and for a reserved name."""
+    """Tools from tools and functions, in order.
+
+    Raises `ConfigError` for two of one name, a name that is reserved or impossible, and parameters that are no schema.
+    """
     made: dict[str, Tool] = {}
     for item in items:
         if not isinstance(item, Tool) and not callable(item):
             raise ConfigError(f"a tool is a function or a Tool, not {type(item).__name__}")
         each = item if isinstance(item, Tool) else _made(item)
-        checked_name(each.name)
+        _check(each)
         if each.name in RESERVED:
             raise ConfigError(f"the tool name {each.name!r} belongs to the runtime, choose another")
         if each.name in made:
@@ -87,13 +91,23 @@ def as_tools(items: Iterable[Tool | Callable[..., Any]]) -> tuple[Tool, ...]:
 
 
 def _made(fn: Callable[..., Any]) -> Tool:
-    """The tool of a function. One that closes over nothing is made into a tool once, a request after another uses it."""
+    """The tool of a function; made once for one that closes over nothing, because every request asks for it anew."""
     return _made_once(fn) if inspect.isfunction(fn) and fn.__closure__ is None else tool(fn)
 
 
 @functools.lru_cache(maxsize=256)
 def _made_once(fn: Callable[..., Any]) -> Tool:
     return tool(fn)
+
+
+def _check(made: Tool) -> None:
+    checked_name(made.name)
+    if made.spec.parameters.get("type", "object") != "object":
+        raise ConfigError(f"tool {made.name!r}: the schema of its arguments must be an object")
+    try:
+        compile(made.spec.parameters)
+    except InvalidSchema as error:
+        raise ConfigError(f"tool {made.name!r}: {error}") from None
 
 
 def checked_name(name: str) -> str:

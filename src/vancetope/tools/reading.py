@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import BinaryIO
@@ -16,6 +16,7 @@ from vancetope.tools.confined import FLAGS, Entry, Found, entries, opened, tree
 from vancetope.tools.failure import ToolFailed
 
 WINDOW = 256 * 1024
+PAGE = 30_000
 MAX_ENTRIES = 1_000
 MAX_HITS = 200
 MAX_LINE = 500
@@ -26,7 +27,10 @@ _PROBE = 8192
 
 
 def read(root: Path, path: str, offset: int, limit: int) -> str:
-    """Lines `offset + 1` to `offset + limit` of a text file, numbered, at most `WINDOW` bytes of them."""
+    """Lines `offset + 1` to `offset + limit` of a text file, numbered.
+
+    As many as fit `PAGE` bytes; a single line may be longer, up to `WINDOW`.
+    """
     with opened(root, path) as found:
         if found.is_folder:
             raise ToolFailed(sentences.PATH_NOT_FILE.format(path=path))
@@ -159,15 +163,25 @@ def _numbered(data: bytes, offset: int, limit: int) -> str:
     lines = [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
     if offset == 0:
         lines[0] = lines[0].removeprefix("\N{ZERO WIDTH NO-BREAK SPACE}")
-    shown = lines[:limit]
+    shown = _page(lines[:limit])
     told = [f"{number}\t{line}" for number, line in enumerate(shown, offset + 1)]
     if is_cut and not end:
         told.append(sentences.FILE_LINE_CUT.format(number=offset + 1, size=WINDOW))
     if "\N{REPLACEMENT CHARACTER}" in text and not _is_utf8(data, final=not is_cut):
         told.append(sentences.FILE_NOT_UTF8)
-    if is_cut or len(lines) > limit:
+    if is_cut or len(lines) > len(shown):
         told.append(sentences.FILE_MORE.format(first=offset + 1, last=offset + len(shown)))
     return "\n".join(told)
+
+
+def _page(lines: Sequence[str]) -> Sequence[str]:
+    """The first lines that fit a page together, at least one."""
+    size = 0
+    for number, line in enumerate(lines):
+        size += len(line.encode()) + 10
+        if size > PAGE and number:
+            return lines[:number]
+    return lines
 
 
 def _is_utf8(data: bytes, final: bool) -> bool:

@@ -50,7 +50,7 @@ def result_read(blobs: Blobs, output_cap: int = 32 * 1024) -> Tool:
             raise ToolFailed(sentences.RESULT_READ_PAST.format(handle=handle, size=len(text)))
         return _piece(text, handle, start, int(arguments.get("length", len(text))), output_cap)
 
-    return Tool(SPEC, run, poll=True)
+    return Tool(SPEC, run)
 
 
 def _piece(text: str, handle: str, start: int, length: int, cap: int) -> str:
