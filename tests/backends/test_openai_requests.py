@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.backends.openai_raw import page, said, serving, stream
 
-from vancetope.backends.base import ModelSettings, Request
+from vancetope.backends.base import Backend, ModelSettings, Request
 from vancetope.backends.openai import PROFILES, OpenAICompatible, Profile
 from vancetope.backends.openai.profiles import at_host
 from vancetope.backends.openai.wire import body_of, encoded, limit_of
@@ -261,3 +261,14 @@ async def test_a_server_without_models_lists_none_and_one_without_a_list_is_brok
             with pytest.raises(ReplyBroken, match="Check the base URL"):
                 await backend.list_models()
         await backend.aclose()
+
+
+@pytest.mark.parametrize("option", ["attempts", "per_model_limit", "max_connections"])
+def test_limits_that_let_nothing_through_are_refused(option: str) -> None:
+    with pytest.raises(ConfigError, match=option):
+        OpenAICompatible(profile=VLLM, **{option: 0})  # type: ignore[arg-type]
+
+
+def test_it_is_a_backend() -> None:
+    backend: Backend = OpenAICompatible(profile=VLLM)
+    assert backend.complete

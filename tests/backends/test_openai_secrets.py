@@ -147,3 +147,16 @@ async def test_a_server_that_repeats_the_key_cannot_make_an_error_tell_it(case: 
     assert key not in "".join(traceback.format_exception(caught.value))
     assert key[:12] not in str(caught.value)
     assert key not in repr(backend)
+
+
+async def test_the_wire_shows_the_listing_of_models() -> None:
+    shown: list[tuple[str, Any]] = []
+    async with serving(page('{"data": [{"id": "a"}]}')) as server:
+        url = f"http://me:hunter22@127.0.0.1:{server.port}/v1"
+        backend = OpenAICompatible(url, profile=PROFILES["vllm"], wire=lambda kind, value: shown.append((kind, value)))
+        await backend.list_models()
+        await backend.aclose()
+    assert shown == [
+        ("request", {"models": f"http://127.0.0.1:{server.port}"}),
+        ("reply", {"data": [{"id": "a"}]}),
+    ]

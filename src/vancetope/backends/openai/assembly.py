@@ -77,7 +77,7 @@ class Assembly:
             return
         self._choices = True
         for choice in choices:
-            if isinstance(choice, Mapping) and not choice.get("index"):
+            if isinstance(choice, dict) and not choice.get("index"):
                 self._choice(choice)
 
     def body(self) -> dict[str, Any]:
@@ -105,10 +105,10 @@ class Assembly:
             self.finish = finish
         self._note_end_turn(choice)
         delta = choice.get("delta")
-        if not isinstance(delta, Mapping):
+        if not isinstance(delta, dict):
             # A server that streams for form's sake sends its whole message at once.
             delta = choice.get("message")
-        if not isinstance(delta, Mapping):
+        if not isinstance(delta, dict):
             return
         self._note_end_turn(delta)
         if thinking := thinking_in(delta):
@@ -122,14 +122,14 @@ class Assembly:
             self._tell(TextPiece(refusal))
         listed = delta.get("tool_calls")
         for item in listed if isinstance(listed, list) else ():
-            if isinstance(item, Mapping):
+            if isinstance(item, dict):
                 self._call(item)
-        if isinstance(legacy := delta.get("function_call"), Mapping):
+        if isinstance(legacy := delta.get("function_call"), dict):
             self._call({"index": "function_call", "function": legacy})
 
     def _call(self, item: Mapping[str, Any]) -> None:
         function = item.get("function")
-        if not isinstance(function, Mapping):
+        if not isinstance(function, dict):
             function = item
         call_id = item.get("id") if isinstance(item.get("id"), str) else ""
         name = function.get("name") if isinstance(function.get("name"), str) else ""
@@ -198,11 +198,11 @@ def _add(found: list[Any], is_error: bool, assembly: Assembly, where: Where) -> 
         if value == DONE:
             assembly.done = True
             return
-        error = value.get("error") if isinstance(value, Mapping) else None
+        error = value.get("error") if isinstance(value, dict) else None
         if error or is_error:
             if not assembly.complete:
                 raise failed_inside(where, error or value)
-        elif isinstance(value, Mapping):
+        elif isinstance(value, dict):
             assembly.add(value)
 
 

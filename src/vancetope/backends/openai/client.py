@@ -40,7 +40,7 @@ class OpenAICompatible:
     `attempts` bounds the requests for one reply, `idle_timeout` the silence inside a stream in seconds,
     `per_model_limit` the requests to one model at a time, `max_connections` those to the server; both limits hold per
     event loop. `wire` is told ("request", body) and ("reply", body or text) of everything that goes over the wire, with
-    secrets masked and without headers.
+    secrets masked and without headers; a stream is told put together, a failure with its status.
 
     Raises `ConfigError` at once for a base URL or a key that cannot work.
     """
@@ -59,6 +59,8 @@ class OpenAICompatible:
     ) -> None:
         if not (url := base_url or profile.base_url):
             raise ConfigError(f"{profile.name} needs a base URL, for example http://127.0.0.1:8080/v1")
+        if min(attempts, per_model_limit, max_connections) < 1:
+            raise ConfigError("attempts, per_model_limit and max_connections are at least 1")
         self._origin = Origin.at(url)
         self.profile = at_host(profile, self._origin.host)
         key = _checked_key(api_key, self.profile)
@@ -99,6 +101,7 @@ class OpenAICompatible:
         course = Course(self._where(""), timeout, None, self._idle_timeout)
         pool = await self._pools.here()
         course.sends()
+        self._show("request", {"models": self._origin.address})
         clock = asyncio.timeout_at(course.deadline)
         try:
             async with clock:
@@ -112,6 +115,7 @@ class OpenAICompatible:
         except httpx.RequestError as error:
             raise lost(course.where, error, answered=course.answered, characters=0) from None
         data = self._json(text, course)
+        self._show("reply", data)
         if (names := _model_names(data)) is None:
             raise broken(course.where, "answers with JSON that is no list of models. Check the base URL.")
         return names

@@ -45,16 +45,16 @@ def reply_in(data: Any, *, characters: int, limit: int | None, requests: int = 1
 
     `characters` is the length of the request, for the estimate where the server does not count tokens.
     """
-    if not isinstance(data, Mapping) or not isinstance(choices := data.get("choices"), list):
+    if not isinstance(data, dict) or not isinstance(choices := data.get("choices"), list):
         raise NoReply("it holds no choices")
-    choice = choices[0] if choices and isinstance(choices[0], Mapping) else {}
+    choice = choices[0] if choices and isinstance(choices[0], dict) else {}
     message = choice.get("message")
-    if not isinstance(message, Mapping):
+    if not isinstance(message, dict):
         message = {}
     text = text_in(message.get("content"))
     thinking = thinking_in(message)
     finish = finish_in(choice.get("finish_reason"))
-    if refusal := refusal_in(message):
+    if (refusal := refusal_in(message)).strip():
         text += refusal
         finish = Finish.REFUSAL
     calls = calls_in(message)
@@ -82,7 +82,7 @@ def text_in(content: object) -> str:
     """The text of a message's content: a string, a list of parts, or nothing."""
     if isinstance(content, str):
         return content
-    if isinstance(content, Mapping):
+    if isinstance(content, dict):
         return text_in(content.get("text", content.get("content"))) if _is_text(content) else ""
     if isinstance(content, list):
         return "".join(text_in(part) for part in content)
@@ -92,29 +92,27 @@ def text_in(content: object) -> str:
 def thinking_in(message: Mapping[str, Any]) -> str:
     """What the model thought, under the first of the names that servers use which holds any."""
     for field in ("reasoning_content", "reasoning", "thinking"):
-        if found := text_in(message.get(field)):
+        if (value := message.get(field)) and (found := text_in(value)):
             return found
-    content = message.get("content")
-    parts = content if isinstance(content, list) else ()
-    return "".join(
-        text_in(part.get("thinking")) for part in parts if isinstance(part, Mapping) and part.get("type") == "thinking"
-    )
+    if not isinstance(content := message.get("content"), list):
+        return ""
+    thoughts = [part for part in content if isinstance(part, dict) and part.get("type") == "thinking"]
+    return "".join(text_in(part.get("thinking")) for part in thoughts)
 
 
 def refusal_in(message: Mapping[str, Any]) -> str:
     """The text with which the model refused, empty if it did not."""
     refusal = text_in(message.get("refusal"))
-    content = message.get("content")
-    if not refusal.strip() and isinstance(content, list):
-        refusal = "".join(text_in(part.get("refusal")) for part in content if isinstance(part, Mapping))
-    return refusal if refusal.strip() else ""
+    if not refusal and isinstance(content := message.get("content"), list):
+        refusal = "".join(text_in(part.get("refusal")) for part in content if isinstance(part, dict))
+    return refusal
 
 
 def calls_in(message: Mapping[str, Any]) -> tuple[Call, ...]:
     """The calls as the model wrote them: without an id, a name or arguments those are empty."""
     listed = message.get("tool_calls")
     found = [_call(item) for item in listed if item is not None] if isinstance(listed, list) else []
-    if not found and isinstance(legacy := message.get("function_call"), Mapping):
+    if not found and isinstance(legacy := message.get("function_call"), dict):
         found = [_call({"function": legacy})]
     return tuple(found)
 
@@ -133,13 +131,13 @@ def end_turn_in(*levels: Mapping[str, Any]) -> bool | None:
 
 def usage_in(usage: object, asked: int, written: int) -> Usage:
     """The counted tokens; where the server counted none, an estimate from the characters asked and written."""
-    counts = usage if isinstance(usage, Mapping) else {}
+    counts = usage if isinstance(usage, dict) else {}
     given = _count(counts, "prompt_tokens", "input_tokens")
     made = _count(counts, "completion_tokens", "output_tokens")
     # A prompt of zero tokens does not exist: such a server fills the fields without counting.
     guessed = given == 0 or (made == 0 and written > 0)
     inner = [
-        details if isinstance(details := counts.get(name), Mapping) else {}
+        details if isinstance(details := counts.get(name), dict) else {}
         for name in ("prompt_tokens_details", "completion_tokens_details")
     ]
     return Usage(
@@ -157,10 +155,10 @@ def _is_text(part: Mapping[str, Any]) -> bool:
 
 
 def _call(item: object) -> Call:
-    if not isinstance(item, Mapping):
+    if not isinstance(item, dict):
         return Call("", "", arguments_in(item))
     function = item.get("function")
-    if not isinstance(function, Mapping):
+    if not isinstance(function, dict):
         function = item
     call_id, name = item.get("id"), function.get("name")
     return Call(

@@ -25,26 +25,33 @@ class EventReader:
     """
 
     def __init__(self) -> None:
-        self._rest = b""
+        self._rest: list[bytes] = []
         self._name = ""
         self._lines: list[str] = []
 
     def feed(self, block: bytes) -> list[Sent]:
         """The events that this block completes."""
-        lines = (self._rest + block if self._rest else block).split(b"\n")
-        self._rest = lines.pop()
+        first, *more = block.split(b"\n")
+        self._rest.append(first)
+        if not more:
+            return []
+        lines = [b"".join(self._rest), *more]
+        self._rest = [lines.pop()]
         return self._read(lines)
 
     def close(self) -> list[Sent]:
         """The events still open at the end of the stream."""
-        events = self._read([self._rest, b""])
-        self._rest = b""
+        events = self._read([b"".join(self._rest), b""])
+        self._rest = []
         return events
 
     def _read(self, lines: list[bytes]) -> list[Sent]:
         events: list[Sent] = []
-        for raw in lines:
-            for line in raw.removesuffix(b"\r").split(b"\r"):
+        for line in lines:
+            if b"\r" in line:
+                for part in line.removesuffix(b"\r").split(b"\r"):
+                    self._line(part, events)
+            else:
                 self._line(line, events)
         return events
 
