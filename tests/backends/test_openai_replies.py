@@ -345,6 +345,8 @@ FRAMINGS: dict[str, str] = {
     "rubbish behind the end": f"{CHUNK}\n\ndata: oops\n\ndata: [DONE]\n\n{CHUNK}\n\n",
     "an error behind the finish": f'{CHUNK}\n\ndata: {{"error":{{"message":"late"}}}}\n\n',
     "the whole message instead of a delta": f"{CHUNK}\n\n".replace("delta", "message"),
+    "the whole message behind its deltas": f"{CHUNK}\n\n" + CHUNK.replace("delta", "message") + "\n\n",
+    "an empty finish with every chunk": CHUNK.replace("a b", "").replace('"stop"', '""') + f"\n\n{CHUNK}\n\n",
     "other choices": CHUNK.replace("[{", '[{"index":1,"delta":{"content":"x"}},{"index":0,') + "\n\n",
     "chunks that say nothing": "".join(
         f"data: {chunk}\n\n" for chunk in ('{"x":1}', '{"choices":[null]}', '{"choices":[{"delta":null}]}', "[]", "7")
@@ -369,6 +371,17 @@ async def test_a_character_cut_between_two_packets_is_whole_again() -> None:
     reply, pieces = await read(stream(*(text[at : at + 1] for at in range(len(text)))), streamed=True)
     assert reply.text == "Größe 北京 🙂"
     assert_told(reply, pieces)
+
+
+async def test_a_whole_answer_byte_by_byte_keeps_its_characters() -> None:
+    body = '{"ä🙂é":1,"choices":[{"message":{"content":"Größe 🙂"},"finish_reason":"stop"}]}'.encode()
+    reply, _ = await read(stream(*(body[at : at + 1] for at in range(len(body)))), streamed=False)
+    assert reply.text == "Größe 🙂"
+
+
+async def test_an_empty_finish_is_no_finish() -> None:
+    with pytest.raises(ReplyBroken, match="in the middle"):
+        await read(stream(delta("", content="Hel")), streamed=True)
 
 
 async def test_bytes_that_are_no_utf8_do_not_lose_the_reply() -> None:
@@ -476,6 +489,14 @@ def test_parts_that_are_no_text_are_passed_over() -> None:
 
 def test_a_call_that_is_no_object_is_kept_as_its_text() -> None:
     assert calls_in({"tool_calls": ["clock()", None, 7]}) == (Call("", "", "clock()"), Call("", "", "7"))
+
+
+def test_parts_of_any_depth_cannot_crash_us() -> None:
+    deep: Any = "x"
+    for _ in range(10_000):
+        deep = [{"text": deep}]
+    assert text_in(deep) == ""
+    assert calls_in({"tool_calls": [call(arguments=deep)]})[0].arguments == "(nested too deep)"
 
 
 def test_deep_arguments_come_back_as_they_were() -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterator
-from typing import Any
 
+import httpx
 import pytest
 import stamina
 from tests.backends.openai_raw import (
@@ -180,17 +180,21 @@ async def test_everything_stays_inside_the_time_of_the_request() -> None:
     assert time.monotonic() - begun < 0.6
 
 
-async def test_a_listener_that_fails_is_heard_at_once() -> None:
-    def fails(piece: Any) -> None:
-        raise TimeoutError("mine")
+@pytest.mark.parametrize("kind", [TimeoutError, ValueError, RecursionError, httpx.ReadError, ServerFailed])
+async def test_a_listener_that_fails_is_heard_at_once(kind: type[BaseException]) -> None:
+    told: list[Piece] = []
+
+    def fails(piece: Piece) -> None:
+        told.append(piece)
+        raise kind("mine")
 
     async with serving(GOOD) as server:
         backend = OpenAICompatible(server.url, profile=PROFILES["vllm"])
-        with pytest.raises(TimeoutError, match="mine"):
+        with pytest.raises(kind, match="mine"):
             await backend.complete(ASKED, fails)
         await asyncio.wait_for(server.gone.wait(), 2)
         await backend.aclose()
-    assert len(server.asked) == 1
+    assert len(server.asked) == len(told) == 1
 
 
 async def test_a_failed_listing_of_models_is_not_repeated() -> None:

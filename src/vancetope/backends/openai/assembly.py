@@ -67,6 +67,10 @@ class Assembly:
         pieces = (self._text, self._thinking, self._refusal, *(call.arguments for call in self._calls))
         return sum(len(piece) for part in pieces for piece in part)
 
+    @property
+    def _begun(self) -> bool:
+        return bool(self._text or self._thinking or self._refusal or self._calls)
+
     def add(self, chunk: Mapping[str, Any]) -> None:
         """Take one chunk; what it holds beside the first choice and the usage is passed over."""
         self._usage = chunk.get("usage") or self._usage
@@ -101,12 +105,12 @@ class Assembly:
         return body
 
     def _choice(self, choice: Mapping[str, Any]) -> None:
-        if (finish := choice.get("finish_reason")) is not None:
-            self.finish = finish
+        # Some servers send an empty finish with every chunk; that is none.
+        self.finish = choice.get("finish_reason") or self.finish
         self._note_end_turn(choice)
         delta = choice.get("delta")
-        if not isinstance(delta, dict):
-            # A server that streams for form's sake sends its whole message at once.
+        if not isinstance(delta, dict) and not self._begun:
+            # A server that streams for form's sake sends its whole message at once; behind deltas it is a repetition.
             delta = choice.get("message")
         if not isinstance(delta, dict):
             return
@@ -187,19 +191,17 @@ def take(event: Sent, assembly: Assembly, where: Where) -> None:
     if assembly.done:
         return
     try:
-        _add(values(event), event.name == "error", assembly, where)
+        found = values(event)
     except (ValueError, RecursionError):
-        if not assembly.complete:
-            raise broken(where, f"sent a chunk that is no JSON, after {assembly.characters} characters.") from None
-
-
-def _add(found: list[Any], is_error: bool, assembly: Assembly, where: Where) -> None:
+        if assembly.complete:
+            return
+        raise broken(where, f"sent a chunk that is no JSON, after {assembly.characters} characters.") from None
     for value in found:
         if value == DONE:
             assembly.done = True
             return
         error = value.get("error") if isinstance(value, dict) else None
-        if error or is_error:
+        if error or event.name == "error":
             if not assembly.complete:
                 raise failed_inside(where, error or value)
         elif isinstance(value, dict):

@@ -144,6 +144,8 @@ class OpenAICompatible:
                 raise
             problem: VancetopeError = course.timed_out()
         except httpx.RequestError as error:
+            if error is course.listener_failed:
+                raise
             came = course.assembly.characters if course.assembly else 0
             problem = lost(course.where, error, answered=course.answered, characters=came)
         if course.assembly is not None and course.assembly.complete:
@@ -176,7 +178,7 @@ class OpenAICompatible:
         head = head.removeprefix(BOM_UTF8)
         if head.lstrip().startswith(STREAM_BEGINS):
             return await self._streamed(head, blocks, written, course, clock)
-        text = head.decode("utf-8", "replace") + await _text(blocks)
+        text = await _text(blocks, head)
         data = self._json(text, course)
         self._show("reply", data)
         reply = self._reply(data, written, course)
@@ -218,8 +220,6 @@ class OpenAICompatible:
             raise failed_inside(course.where, data["error"])
         try:
             return reply_in(data, characters=written.characters, limit=written.limit, requests=course.requests)
-        except RecursionError:
-            raise broken(course.where, "answers with JSON that is nested too deep.") from None
         except NoReply as reason:
             raise broken(course.where, f"answers with JSON that is no reply: {reason}. Check the base URL.") from None
 
@@ -244,8 +244,8 @@ async def _capped(response: httpx.Response, where: Where) -> AsyncGenerator[byte
         yield block
 
 
-async def _text(blocks: AsyncIterator[bytes]) -> str:
-    return b"".join([block async for block in blocks]).decode("utf-8", "replace")
+async def _text(blocks: AsyncIterator[bytes], head: bytes = b"") -> str:
+    return b"".join([head, *[block async for block in blocks]]).decode("utf-8", "replace")
 
 
 async def _beginning(blocks: AsyncIterator[bytes]) -> str:

@@ -41,7 +41,7 @@ class Course:
         self.requests = 0
         self.assembly: Assembly | None = None
         self.answered = False
-        self.streams = on_piece is not None
+        self.listener_failed: Exception | None = None  # whatever its type, it is not the server's failure
         self._on_piece = on_piece
         self._timeout = timeout
         self._idle_timeout = idle_timeout
@@ -57,8 +57,8 @@ class Course:
         self.answered = False
         self._waits = True
         if self._shown and self._on_piece is not None:
+            self._tell(Restarted())
             self._shown = False
-            self._on_piece(Restarted())
 
     def sends(self) -> None:
         """A request goes out now."""
@@ -68,7 +68,15 @@ class Course:
     def tell(self, piece: Piece) -> None:
         if self._on_piece is not None:
             self._shown = True
+            self._tell(piece)
+
+    def _tell(self, piece: Piece) -> None:
+        assert self._on_piece is not None
+        try:
             self._on_piece(piece)
+        except Exception as error:
+            self.listener_failed = error
+            raise
 
     def patience(self) -> float:
         """When to give up on a stream, if nothing comes before."""
@@ -82,7 +90,9 @@ class Course:
 
         Never past the deadline, and only once after a broken reply: the provider may have billed it.
         """
-        if not isinstance(error, ModelError) or not error.retryable or error.status == NOT_IMPLEMENTED:
+        if not isinstance(error, ModelError) or error is self.listener_failed:
+            return False
+        if not error.retryable or error.status == NOT_IMPLEMENTED:
             return False
         if isinstance(error, ReplyBroken):
             self._broken += 1

@@ -78,14 +78,16 @@ def finish_in(value: object) -> Finish:
     return _FINISH.get(value.lower(), Finish.UNKNOWN) if isinstance(value, str) else Finish.UNKNOWN
 
 
-def text_in(content: object) -> str:
-    """The text of a message's content: a string, a list of parts, or nothing."""
+def text_in(content: object, depth: int = 4) -> str:
+    """The text of a message's content: a string, a list of parts, or nothing. Parts hold parts only so deep."""
     if isinstance(content, str):
         return content
+    if depth == 0:
+        return ""
     if isinstance(content, dict):
-        return text_in(content.get("text", content.get("content"))) if _is_text(content) else ""
+        return text_in(content.get("text", content.get("content")), depth - 1) if _is_text(content) else ""
     if isinstance(content, list):
-        return "".join(text_in(part) for part in content)
+        return "".join([text_in(part, depth - 1) for part in content])
     return ""
 
 
@@ -121,7 +123,10 @@ def arguments_in(value: object) -> str:
     """Raw arguments as text: a string as it is, nothing as the empty string, anything else as its JSON text."""
     if isinstance(value, str):
         return value
-    return "" if value is None else json.dumps(value, ensure_ascii=False)
+    try:
+        return "" if value is None else json.dumps(value, ensure_ascii=False)
+    except RecursionError:
+        return "(nested too deep)"
 
 
 def end_turn_in(*levels: Mapping[str, Any]) -> bool | None:
