@@ -3,29 +3,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from tests.contract.truth import (
-    EXAMPLES,
-    LONG,
-    NARROW,
-    NATURAL,
-    RULES,
-    Example,
-    calls,
-    empty,
-    hello,
-    holds,
-    paris,
-    played,
-    say,
-)
+from tests.contract.truth import EXAMPLES, LONG, NARROW, NATURAL, RULES, Example, hello, holds, paris, played
 
+from vancetope.backends.scripted import calls, empty, say
 from vancetope.contract import call_rows, rows
 from vancetope.contract.judge import begin, judge, ran
 from vancetope.contract.seen import Seen
 from vancetope.contract.verdict import End, Go, State, Verdict
 from vancetope.outcome import Outcome
 
-ROW_NAMES = [row.name for row in (*rows.TABLE, *call_rows.CALL_TABLE)]
+ROW_NAMES = [row.name for row in rows.TABLE] + [row.name for row in call_rows.CALL_TABLE]
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda each: f"{each.row}: {each.about}")
@@ -38,13 +25,22 @@ def test_every_row_has_an_example() -> None:
     assert set(ROW_NAMES) == {example.row for example in EXAMPLES}
 
 
+def breaks_an_example() -> bool:
+    try:
+        return not all(map(holds, EXAMPLES))
+    except AssertionError:
+        return True
+
+
+def test_the_whole_table_breaks_none() -> None:
+    assert not breaks_an_example()
+
+
 @pytest.mark.parametrize("name", ROW_NAMES)
 def test_a_row_that_is_taken_out_breaks_an_example(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rows, "TABLE", tuple(row for row in rows.TABLE if row.name != name))
     monkeypatch.setattr(call_rows, "CALL_TABLE", tuple(row for row in call_rows.CALL_TABLE if row.name != name))
-    with pytest.raises((AssertionError, StopIteration)):
-        for example in EXAMPLES:
-            assert holds(example)
+    assert breaks_an_example()
 
 
 @pytest.mark.parametrize("name", [row.name for row in rows.TABLE])
@@ -62,9 +58,7 @@ def test_a_row_that_says_the_opposite_breaks_an_example(name: str, monkeypatch: 
 
     flipped = tuple(opposite(row) if row.name == name else row for row in rows.TABLE)
     monkeypatch.setattr(rows, "TABLE", flipped)
-    with pytest.raises(AssertionError):
-        for example in EXAMPLES:
-            assert holds(example)
+    assert breaks_an_example()
 
 
 @pytest.mark.parametrize("name", ["mixed", "repeated", "no_call_ran", "iterations", "deadline"])

@@ -67,8 +67,8 @@ def finishing(reply: Reply, finish: Finish) -> Reply:
 
 @dataclass(frozen=True)
 class Example:
-    """`before` are the replies before `reply`; `expect` are attributes of the verdict, `answers` with one letter a call:
-    r for run, else a fragment of the error."""
+    """`before` are the replies before `reply`; `expect` are attributes of the verdict; `answers` has one entry a call,
+    null where it runs, else a part of its error."""
 
     row: str
     about: str

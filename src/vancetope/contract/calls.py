@@ -12,8 +12,8 @@ from typing import Any, Literal, TypeAlias
 from vancetope.contract.rules import RESPOND, Rules
 from vancetope.messages import Call, ToolSpec
 from vancetope.schema.strict import NotJson, parse
+from vancetope.schema.validate import Validator, decode_once, drop_extras, sentence
 from vancetope.schema.validate import compile as compiled
-from vancetope.schema.validate import decode_once, drop_extras, sentence
 
 Kind: TypeAlias = Literal["respond", "work", "unknown"]
 
@@ -75,7 +75,7 @@ def _fitted(call: Call, kind: Kind, spec: ToolSpec, value: dict[str, Any]) -> Re
     arguments = decode_once(spec.parameters, value)
     if kind == "respond":
         arguments = drop_extras(spec.parameters, arguments)
-    problem = sentence(compiled(spec.parameters).problems(arguments)) or None
+    problem = sentence(_validator(spec.parameters).problems(arguments)) or None
     if kind == "respond" and problem is None and not str(arguments["message"]).strip():
         problem = "/message: blank; expected a text for the user."
     return Read(call, kind, arguments, problem, closed=True, key=_key(call, value))
@@ -91,7 +91,20 @@ def _key(call: Call, value: Any) -> str:
     return f"{call.name} {call.arguments if value is None else dumps(value, sort_keys=True)}"
 
 
-@lru_cache(maxsize=4096)
+_KNOWN: dict[int, tuple[Mapping[str, Any], Validator]] = {}
+
+
+def _validator(parameters: Mapping[str, Any]) -> Validator:
+    """The validator of a tool's parameters, by identity: to compare schemas costs more than to check a call."""
+    known = _KNOWN.get(id(parameters))
+    if known is None or known[0] is not parameters:
+        if len(_KNOWN) >= 1024:
+            _KNOWN.clear()
+        known = _KNOWN[id(parameters)] = (parameters, compiled(parameters))
+    return known[1]
+
+
+@lru_cache(maxsize=1024)
 def readable(raw: str) -> str:
     """Arguments as every provider takes them back: the text itself if it is a JSON object, else an object that quotes
     it. Some servers refuse a whole conversation for one call that is no JSON."""

@@ -32,7 +32,8 @@ def judge(rules: Rules, state: State, reply: Reply, *, idle: bool = False) -> tu
     decides. The verdict is `End` at the latest in the round after `rules.iterations`.
     """
     seen = Seen(rules, state, reply, tuple(read(call, rules) for call in reply.calls), idle)
-    verdict = next(verdict for row in rows.TABLE if (verdict := row.verdict(seen)) is not None)
+    verdict = next(filter(None, (row.verdict(seen) for row in rows.TABLE)), None)
+    assert verdict is not None, "the truth table has no row for this reply"
     return _after(seen, verdict), verdict
 
 
@@ -51,7 +52,7 @@ def _after(seen: Seen, verdict: Verdict) -> State:
         corrections=state.corrections + (verdict.spends == "correction"),
         mixed=state.mixed + (verdict.spends == "mixed"),
         streak=(verdict.streak, seen.in_a_row(verdict.streak)) if verdict.streak else None,
-        last_set=seen.call_set,
+        last_set=seen.call_set if verdict.same_set else frozenset(),
         same_set=verdict.same_set,
         objected=state.objected or verdict.objected,
         bounded=state.bounded or verdict.bounded,
