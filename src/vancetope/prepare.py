@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from vancetope.backends.base import Backend, ModelSettings
+from vancetope.backends.choose import Choice, choose, connect
 from vancetope.context import Budget, Context, Halt, Patience
 from vancetope.contract import sentences
 from vancetope.contract.compilers import Compiler, compiler
@@ -19,7 +20,6 @@ from vancetope.events import Event
 from vancetope.journal import Journal, NullJournal
 from vancetope.messages import History, Image, Text, User, checked
 from vancetope.models.base import ModelInfo
-from vancetope.models.choose import Choice, choose, connect
 from vancetope.outcome import EnforcementName, Role, TurnEnd
 from vancetope.recipes.loading import load
 from vancetope.recipes.recipe import Recipe
