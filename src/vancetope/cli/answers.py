@@ -1,0 +1,56 @@
+"""What a person has answered once for a project, so that it is not asked again."""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from vancetope.cli.trouble import private_file
+from vancetope.settings import PROJECT_FOLDER, Settings
+
+FILE = "answers.json"
+USES_FOUND_KEY = "usesFoundKey"
+
+
+def remembered(settings: Settings, question: str) -> bool | None:
+    """The answer that was given in this project (or in this folder, where there is none), if one was."""
+    answer = _at(_read(_file(settings)), settings).get(question)
+    return answer if isinstance(answer, bool) else None
+
+
+def remember(settings: Settings, question: str, answer: bool) -> None:
+    """Keep an answer. Where it cannot be written it is asked again, nothing else."""
+    path = _file(settings)
+    with suppress(OSError):
+        known = _read(path)
+        mine = {**_at(known, settings), question: answer}
+        whole = mine if settings.project else {**known, str(settings.root): mine}
+        private_file(path)
+        beside = path.with_name(f".{FILE}.{os.getpid()}")
+        beside.write_text(json.dumps(whole, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        beside.chmod(0o600)
+        beside.replace(path)
+
+
+def _file(settings: Settings) -> Path:
+    if settings.project:
+        return settings.project / PROJECT_FOLDER / FILE
+    import platformdirs
+
+    return Path(platformdirs.user_config_path("vancetope")) / FILE
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        known = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return known if isinstance(known, dict) else {}
+
+
+def _at(known: dict[str, Any], settings: Settings) -> dict[str, Any]:
+    mine = known if settings.project else known.get(str(settings.root))
+    return mine if isinstance(mine, dict) else {}

@@ -1,0 +1,180 @@
+"""The commands."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from vancetope import __version__
+from vancetope.cli import options as opt
+from vancetope.cli.trouble import Refused, failed, print_json
+
+if TYPE_CHECKING:
+    from vancetope.cli.wishes import Wishes
+
+EPILOG = (
+    "Exit codes: 0 answered, 2 usage or configuration, 3 the model's server failed, 4 the turn failed otherwise, "
+    "6 over budget, 130 interrupted, 1 a bug in vancetope."
+)
+HELP: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+app = typer.Typer(
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    no_args_is_help=True,
+    context_settings=HELP,
+)
+models_app = typer.Typer(add_completion=False, rich_markup_mode=None, context_settings=HELP)
+app.add_typer(models_app, name="models")
+
+
+def run(arguments: list[str]) -> int:
+    """Run one command; its exit code. Only KeyboardInterrupt and a broken pipe leave as exceptions."""
+    as_json = "--json" in arguments
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115, PTH123 (it stays open as long as we live)
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:
+            stream.reconfigure(errors="replace")  # type: ignore[union-attr]
+    try:
+        return int(app(arguments, prog_name="vancetope", standalone_mode=False) or 0)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG):
+            return failed(Refused(f"the output cannot be written: {error.strerror}"), as_json=False)
+        return failed(error, as_json=as_json)
+    except Exception as error:
+        return _usage(error, as_json) if hasattr(error, "format_message") else failed(error, as_json=as_json)
+
+
+def _usage(error: Any, as_json: bool) -> int:
+    """What the parser of the command line refuses, in its own words."""
+    error.show()
+    if as_json:
+        print_json({"type": "error", "code": 2, "message": error.format_message()})
+    return 2
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"vancetope {__version__}")
+        raise typer.Exit
+
+
+@app.callback(epilog=EPILOG)
+def vancetope(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and leave.")
+    ] = False,
+) -> None:
+    """Agent turns that end by contract, on any model."""
+
+
+@app.command("chat")
+def chat_command(
+    model: opt.Model = None,
+    local: opt.Local = False,
+    recipe: opt.RecipeName = None,
+    turn_end: opt.TurnEndWish = None,
+    enforcement: opt.EnforcementWish = None,
+    instructions: opt.Instructions = "",
+    yes: opt.Yes = False,
+    as_json: opt.Json = False,
+    wire: opt.Wire = False,
+) -> int:
+    """Talk with a model; /help inside lists what it takes."""
+    from vancetope.cli.chat import chat
+
+    wishes = _wishes(
+        model=model,
+        local=local,
+        recipe=recipe,
+        turn_end=turn_end,
+        enforcement=enforcement,
+        instructions=instructions,
+        agrees=yes,
+        as_json=as_json,
+        wire=wire,
+    )
+    return chat(wishes)
+
+
+@app.command("ask")
+def ask_command(
+    prompt: opt.Prompt = None,
+    model: opt.Model = None,
+    local: opt.Local = False,
+    recipe: opt.RecipeName = None,
+    turn_end: opt.TurnEndWish = None,
+    enforcement: opt.EnforcementWish = None,
+    instructions: opt.Instructions = "",
+    max_iterations: opt.MaxIterations = None,
+    max_corrections: opt.MaxCorrections = None,
+    budget: opt.BudgetWish = None,
+    deadline: opt.Deadline = None,
+    history: opt.HistoryFile = None,
+    save: opt.SaveTo = None,
+    seed: opt.Seed = None,
+    temperature: opt.Temperature = None,
+    yes: opt.Yes = False,
+    as_json: opt.Json = False,
+    wire: opt.Wire = False,
+    quiet: opt.Quiet = False,
+) -> int:
+    """Ask once. The answer goes to stdout, everything else to stderr; piped text is read as context."""
+    from vancetope.cli.ask import ask
+    from vancetope.cli.wishes import Files
+
+    wishes = _wishes(
+        model=model,
+        local=local,
+        recipe=recipe,
+        turn_end=turn_end,
+        enforcement=enforcement,
+        instructions=instructions,
+        max_iterations=max_iterations,
+        max_corrections=max_corrections,
+        budget=budget,
+        deadline=deadline,
+        seed=seed,
+        temperature=temperature,
+        agrees=yes,
+        as_json=as_json,
+        wire=wire,
+        quiet=quiet,
+    )
+    return ask(prompt, wishes, Files(history=history, save=save))
+
+
+def _wishes(*, local: bool, **said: Any) -> Wishes:
+    from vancetope.cli.wishes import Wishes
+
+    if local:
+        if said["model"] is not None:
+            raise Refused("say --local or --model, not both")
+        said["model"] = "local:"
+    for name in ("turn_end", "enforcement"):
+        said[name] = None if said[name] is None else said[name].value
+    return Wishes(**said)
+
+
+@models_app.callback(invoke_without_command=True)
+def models_command(ctx: typer.Context, no_probe: opt.NoProbe = False, as_json: opt.Json = False) -> int:
+    """What can be used here, and why not; `models pull` fetches a local model."""
+    from vancetope.cli.models import models
+
+    return models(probe=not no_probe, as_json=as_json) if ctx.invoked_subcommand is None else 0
+
+
+@models_app.command("pull")
+def pull_command(model: opt.PullName = None) -> int:
+    """Fetch a local model into the cache."""
+    from vancetope.cli.models import pull
+
+    return pull(model)

@@ -1,0 +1,127 @@
+"""What a person reads beside the message: one line for each thing that happened."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from vancetope.cli.clean import clean, one_line
+from vancetope.events import CorrectionSent, Notice, ToolEnded, TurnNarrowed
+from vancetope.outcome import DELIVERED, Outcome, TurnReport
+
+Tone: TypeAlias = Literal["plain", "dim", "good", "bad", "note", "you"]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of ours."""
+
+    text: str
+    tone: Tone = "plain"
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """The message of a turn, as Markdown."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Aside:
+    """What the model wrote that is not its message: narration, or the best text of a turn that failed."""
+
+    text: str
+
+
+Part: TypeAlias = Line | Said | Aside
+
+
+def user_line(text: str, mark: str = ">") -> Line:
+    return Line(f"{mark} {clean(text)}", "you")
+
+
+def call_text(name: str, arguments: Mapping[str, Any] | str) -> str:
+    """A call as `name(key=value, ...)`, cut to one line."""
+    if isinstance(arguments, str):
+        inner = one_line(arguments, 60)
+    else:
+        inner = ", ".join(f"{key}={_value(value)}" for key, value in arguments.items())
+    return f"{one_line(name, 40)}({one_line(inner, 70)})"
+
+
+def tool_line(call: str, ended: ToolEnded) -> Line:
+    took = f"{ended.seconds:.1f} s"
+    if ended.ok:
+        return Line(f"✓ {call} {took}", "good")
+    return Line(f"✗ {call} failed, {took}: {one_line(ended.text)}", "bad")
+
+
+def correction_line(event: CorrectionSent) -> Line:
+    return Line(f"↻ correction: {one_line(event.text)}", "dim")
+
+
+def narrowed_line(event: TurnNarrowed) -> Line:
+    return Line(f"↻ last round: {one_line(event.reason)}", "dim")
+
+
+def notice_line(event: Notice) -> Line:
+    return Line(f"· {one_line(event.text, 300)}", "note")
+
+
+def error_line(error: BaseException) -> Line:
+    return Line(f"✗ {one_line(str(error), 600)}", "bad")
+
+
+def report_parts(report: TurnReport, seconds: float, *, shown: str = "") -> list[Part]:
+    """What is said of a turn that ended: a red line and the best text if it failed, then one line of numbers. `shown`
+    is the text that already stands above."""
+    parts: list[Part] = []
+    if report.outcome not in DELIVERED:
+        mark = "■" if report.outcome in (Outcome.INTERRUPTED, Outcome.STOPPED) else "✗"
+        reason = f": {one_line(report.reason, 600)}" if report.reason else ""
+        parts.append(Line(f"{mark} {report.outcome}{reason}", "bad"))
+        if report.best_text and report.best_text.strip() != shown.strip():
+            parts.append(Aside(clean(report.best_text)))
+    parts.append(Line(numbers(report, seconds), "dim"))
+    return parts
+
+
+def numbers(report: TurnReport, seconds: float) -> str:
+    """Rounds, model calls, tokens, cost and time of a turn, and what was not as usual."""
+    about = "~" if report.usage.estimated else ""
+    said = [
+        _count(report.rounds, "round"),
+        _count(report.model_calls, "call"),
+        f"{about}{report.usage.input_tokens:,} tokens in, {about}{report.usage.output_tokens:,} out",
+    ]
+    if report.cost:
+        said.append(f"${report.cost:.4f}" if report.cost >= 0.0001 else "< $0.0001")
+    said.append(f"{seconds:.1f} s")
+    if report.corrections:
+        said.append(_count(report.corrections, "correction"))
+    if report.bounded:
+        said.append("message cut at its bound")
+    if report.model_calls and report.enforcement.honoured != report.enforcement.asked:
+        said.append(f"{report.enforcement.asked} enforcement was not honoured")
+    if report.outcome in DELIVERED and report.outcome is not Outcome.RESPOND:
+        said.append(report.outcome.value)
+    return " · ".join(said)
+
+
+def exit_code(outcome: Outcome) -> int:
+    """The exit code that an outcome means."""
+    if outcome in DELIVERED or outcome is Outcome.STARTED:
+        return 0
+    return {Outcome.MODEL_ERROR: 3, Outcome.BUDGET_EXCEEDED: 6, Outcome.INTERRUPTED: 130}.get(outcome, 4)
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+def _value(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= 40 else text[:39] + "…"

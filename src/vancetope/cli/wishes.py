@@ -1,0 +1,60 @@
+"""What a person may say on the command line about a turn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from vancetope.outcome import EnforcementName, TurnEnd
+    from vancetope.prepare import Asked
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wishes:
+    """The options that `ask` and `chat` share; null was not said."""
+
+    model: str | None = None
+    recipe: str | None = None
+    turn_end: TurnEnd | None = None
+    enforcement: EnforcementName | None = None
+    instructions: str = ""
+    max_iterations: int | None = None
+    max_corrections: int | None = None
+    budget: int | None = None
+    deadline: float | None = None
+    seed: int | None = None
+    temperature: float | None = None
+    as_json: bool = False
+    wire: bool = False
+    quiet: bool = False
+    agrees: bool = False
+
+    def asked(self, recipe: str, wire: Callable[[str, Any], None] | None) -> Asked:
+        """The same for the runtime. `recipe` is the one used where the person names none."""
+        from vancetope.prepare import Asked
+
+        sampling = {"seed": self.seed, "temperature": self.temperature}
+        return Asked(
+            model=self.model,
+            recipe=self.recipe or recipe,
+            instructions=self.instructions,
+            turn_end=self.turn_end,
+            enforcement=self.enforcement,
+            max_iterations=self.max_iterations,
+            max_validation_corrections=self.max_corrections,
+            budget=self.budget,
+            deadline=self.deadline,
+            model_settings={name: value for name, value in sampling.items() if value is not None},
+            wire=wire,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Files:
+    """A conversation to go on with, and where to keep it."""
+
+    history: Path | None = None
+    save: Path | None = None
