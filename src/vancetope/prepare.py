@@ -132,38 +132,11 @@ def prepare(asked: Asked) -> Prepared:
     settings = _settings(asked.settings)
     recipe = load(asked.recipe)
     info, backend, choice = _model(asked, recipe, settings)
-    params = recipe.params
-    turn_end = asked.turn_end or params.turnEnd or info.turn_end or "respond"
-    enforcement, how = compiler(asked.enforcement or params.enforcement, info)
-    role = asked.role or params.role
+    enforcement, how = compiler(asked.enforcement or recipe.params.enforcement, info)
     limits = Limits(output_cap=_output_cap(info))
     blobs = Blobs()
     tools = {each.name: each for each in (*_pool(recipe, settings, asked.tools), result_read(blobs, limits.output_cap))}
-    rules = Rules(
-        turn_end=turn_end,
-        role=role,
-        corrections=_at_least(0, asked.max_validation_corrections, params.maxValidationCorrections, "corrections"),
-        iterations=_at_least(1, asked.max_iterations, params.maxIterations, "max_iterations"),
-        validation=params.validation if asked.validation is None else asked.validation,
-        relay=_relay(params.dataRelayCorrection),
-        raises_output=info.output_ceiling is not None,
-        offer=Offer(
-            {name: each.spec for name, each in tools.items()},
-            frozenset(each.name for each in tools.values() if each.poll),
-        ),
-        respond=respond_spec(role) if turn_end == "respond" else None,
-    )
-    variables = {
-        "tier": info.tier,
-        "model": info.name,
-        "provider": info.provider,
-        "mode": enforcement,
-        "recipe": recipe.name,
-        "engine": recipe.engine,
-        "lang": asked.lang,
-        "params": {**params.model_dump(), "turnEnd": turn_end},
-        "role": role,
-    }
+    rules = _rules(asked, recipe, info, tools)
     return Prepared(
         recipe=recipe,
         engine=engine(recipe.engine),
@@ -173,7 +146,7 @@ def prepare(asked: Asked) -> Prepared:
         rules=rules,
         enforcement=enforcement,
         compiler=how,
-        system=system_prompt(recipe, variables, asked.instructions),
+        system=system_prompt(recipe, _variables(recipe, info, rules, enforcement, asked.lang), asked.instructions),
         tools=tools,
         model_settings=_model_settings(asked.model_settings, recipe, info),
         limits=limits,
@@ -182,6 +155,47 @@ def prepare(asked: Asked) -> Prepared:
         deps=asked.deps,
         blobs=blobs,
     )
+
+
+def _rules(asked: Asked, recipe: Recipe, info: ModelInfo, tools: Mapping[str, Tool]) -> Rules:
+    params = recipe.params
+    turn_end = asked.turn_end or params.turnEnd or info.turn_end or "respond"
+    role = asked.role or params.role
+    offer = Offer(
+        {name: each.spec for name, each in tools.items()},
+        poll=frozenset(each.name for each in tools.values() if each.poll),
+        unnamed=frozenset({RESULT_READ.name}),
+    )
+    return Rules(
+        turn_end=turn_end,
+        role=role,
+        corrections=_at_least(
+            0, asked.max_validation_corrections, params.maxValidationCorrections, "max_validation_corrections"
+        ),
+        iterations=_at_least(1, asked.max_iterations, params.maxIterations, "max_iterations"),
+        validation=params.validation if asked.validation is None else asked.validation,
+        relay=_relay(params.dataRelayCorrection),
+        raises_output=info.output_ceiling is not None,
+        offer=offer,
+        respond=respond_spec(role) if turn_end == "respond" else None,
+    )
+
+
+def _variables(
+    recipe: Recipe, info: ModelInfo, rules: Rules, enforcement: EnforcementName, lang: str
+) -> dict[str, Any]:
+    """What a recipe's templates may use."""
+    return {
+        "tier": info.tier,
+        "model": info.name,
+        "provider": info.provider,
+        "mode": enforcement,
+        "recipe": recipe.name,
+        "engine": recipe.engine,
+        "lang": lang,
+        "params": {**recipe.params.model_dump(), "turnEnd": rules.turn_end},
+        "role": rules.role,
+    }
 
 
 def user_message(prompt: Any, info: ModelInfo) -> User:
