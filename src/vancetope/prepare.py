@@ -33,6 +33,7 @@ from vancetope.tools.clock import clock
 from vancetope.tools.files import file_tools
 from vancetope.tools.functions import as_tools
 from vancetope.tools.respond import respond_spec
+from vancetope.tools.result_read import SPEC as RESULT_READ
 from vancetope.tools.result_read import result_read
 from vancetope.tools.threads import Threads
 

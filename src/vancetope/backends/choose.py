@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
+from vancetope.backends.base import Backend
 from vancetope.errors import ConfigError
 from vancetope.models.base import ModelInfo
 from vancetope.models.catalogue import lookup
@@ -32,13 +34,14 @@ _REASONS: dict[Reason, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A chosen model: what is known of it, why it was chosen, and where it is. `path` is the file of a local model or
-    the script of a scripted one."""
+    """A chosen model: what is known of it, why it was chosen, and where it is. `key_variable` names where its key comes
+    from, `path` is the file of a local model or the script of a scripted one."""
 
     info: ModelInfo
     reason: Reason
     url: str | None = None
-    key: str | None = None
+    key: str | None = field(default=None, repr=False)
+    key_variable: str | None = None
     kind: str = ""
     path: str = ""
 
@@ -116,19 +119,33 @@ def _at_server(server: Server, model: str, reason: Reason) -> Choice:
     key = key_from_environment(variable) if variable else None
     if profile.needs_key and not key and url == profile.base_url:
         raise ConfigError(f"{info.id} needs a key: set {variable}, or use --model local:")
-    return Choice(info, reason, url=url, key=key, kind=server.kind)
+    return Choice(info, reason, url=url, key=key, key_variable=variable, kind=server.kind)
 
 
-def connect(choice: Choice, wire: Callable[[str, Any], None] | None = None) -> Any:
-    """The backend that reaches a chosen model; nothing is sent and nothing started before its first request."""
+def connect(choice: Choice, wire: Callable[[str, Any], None] | None = None) -> Backend:
+    """The backend that reaches a chosen model; nothing is sent and nothing started before its first request.
+
+    One server has one backend in a process, because connections and the limit of requests at a time are shared. A
+    script is used up, so it is never shared, and neither is a backend whose `wire` somebody reads.
+    """
     if choice.kind == "scripted":
         from vancetope.backends.scripted import load as load_script
 
         return load_script(choice.path)
+    return _connected(choice, wire) if wire else _shared(replace(choice, reason="argument"))
+
+
+@lru_cache(maxsize=32)
+def _shared(choice: Choice) -> Backend:
+    return _connected(choice, None)
+
+
+def _connected(choice: Choice, wire: Callable[[str, Any], None] | None) -> Backend:
     if choice.kind == "local":
         from vancetope.backends.local.backend import LocalBackend
 
         return LocalBackend(choice.path, context=choice.info.context_window, wire=wire)
     from vancetope.backends.openai import PROFILES, OpenAICompatible
 
-    return OpenAICompatible(choice.url, choice.key, profile=PROFILES[choice.kind], wire=wire)
+    profile = replace(PROFILES[choice.kind], key_variable=choice.key_variable)
+    return OpenAICompatible(choice.url, choice.key, profile=profile, wire=wire)

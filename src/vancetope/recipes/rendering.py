@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any
 
-from jinja2 import StrictUndefined, TemplateError
+from jinja2 import StrictUndefined, Template, TemplateError
 from jinja2.sandbox import SandboxedEnvironment
 
 from vancetope.errors import ConfigError
@@ -31,6 +31,11 @@ def _environment() -> SandboxedEnvironment:
     return SandboxedEnvironment(undefined=StrictUndefined, autoescape=False, keep_trailing_newline=False)
 
 
+@lru_cache(maxsize=128)
+def _template(text: str) -> Template:
+    return _environment().from_string(text)
+
+
 @cache
 def _respond_block() -> str:
     return files("vancetope.recipes").joinpath("respond.md.j2").read_text("utf-8")
@@ -38,6 +43,6 @@ def _respond_block() -> str:
 
 def _rendered(template: str, variables: Mapping[str, Any], name: str) -> str:
     try:
-        return _environment().from_string(template).render(**variables).strip()
+        return _template(template).render(**variables).strip()
     except TemplateError as error:
         raise ConfigError(f"recipe {name}: its prompt cannot be rendered: {error}") from None
