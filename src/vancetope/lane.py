@@ -80,8 +80,8 @@ class Lane:
         self._publish(MessageReceived(text_of(message.content), mode))
         if self._task is None:
             self._halt = Halt()
-            self._move(Status.RUNNING)
             self._task = asyncio.create_task(self._drain_inbox())
+            self._move(Status.RUNNING)
 
     async def settled(self) -> Turn:
         """Wait until the process rests; the last turn. Cancelling the wait does not cancel the turn."""
