@@ -52,9 +52,9 @@ class Seen:
         return self.state.same_set + 1 if self.call_set == self.state.last_set else 1
 
     def in_a_row(self, streak: Streak) -> int:
-        """How many replies in a row were of this kind, if this one is."""
+        """How many replies in a row were of this kind, if this one is; counted to four, no row asks for more."""
         before = self.state.streak
-        return before[1] + 1 if before and before[0] == streak else 1
+        return min(before[1] + 1, 4) if before and before[0] == streak else 1
 
     def best_text(self) -> str | None:
         """What a failure keeps: this reply's refused message or text, else the last one before it."""
