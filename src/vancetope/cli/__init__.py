@@ -1,6 +1,7 @@
 """The command line. It holds no logic of its own: what it does, the public functions can do."""
 
 import os
+import signal
 import sys
 
 
@@ -19,8 +20,6 @@ def main() -> None:
 
 def _leave(code: int) -> None:
     """End the process. Nothing that still happens may print a traceback: neither Ctrl-C nor a reader that is gone."""
-    import signal
-
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     for stream in (sys.stdout, sys.stderr):
         try:

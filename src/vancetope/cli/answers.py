@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from vancetope.cli.trouble import private_file
+from vancetope.cli.places import config_dir, private_file
 from vancetope.settings import PROJECT_FOLDER, Settings
 
 FILE = "answers.json"
@@ -38,9 +38,7 @@ def remember(settings: Settings, question: str, answer: bool) -> None:
 def _file(settings: Settings) -> Path:
     if settings.project:
         return settings.project / PROJECT_FOLDER / FILE
-    import platformdirs
-
-    return Path(platformdirs.user_config_path("vancetope")) / FILE
+    return config_dir() / FILE
 
 
 def _read(path: Path) -> dict[str, Any]:

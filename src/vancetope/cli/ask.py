@@ -7,10 +7,11 @@ import sys
 from contextlib import suppress
 
 from vancetope.cli.inputs import SaveFile, history_from, prompt_from
-from vancetope.cli.lines import exit_code
+from vancetope.cli.lines import Line, exit_code
 from vancetope.cli.opening import opened
 from vancetope.cli.page import Page, Streams, Terminal
 from vancetope.cli.person import AtTerminal
+from vancetope.cli.retries import tell_retries
 from vancetope.cli.trouble import Refused
 from vancetope.cli.watch import Program, Reader, Watcher
 from vancetope.cli.watched import Watched
@@ -41,6 +42,7 @@ async def _asked(question: str, wishes: Wishes, history: History) -> Turn:
     asked = wishes.asked("ford", on_stderr if wishes.wire else None)
     prepared = await opened(asked, settings, person, agrees=wishes.agrees)
     watcher = OneTurn(watcher_for(wishes))
+    tell_retries(watcher.tell)
     try:
         return await Watched(prepared, watcher, history).turn(question)
     finally:
@@ -73,6 +75,9 @@ class OneTurn:
     def tick(self) -> None:
         if not self._is_over:
             self._watcher.tick()
+
+    def tell(self, line: Line) -> None:
+        self._watcher.tell(line)
 
     def close(self) -> None:
         self._watcher.close()

@@ -12,6 +12,7 @@ from vancetope.cli.inputs import text_line
 from vancetope.cli.lines import exit_code
 from vancetope.cli.opening import opened
 from vancetope.cli.person import AtTerminal
+from vancetope.cli.retries import tell_retries
 from vancetope.cli.trouble import Refused, failed
 from vancetope.cli.watched import Watched
 from vancetope.cli.wire import on_stderr
@@ -28,6 +29,7 @@ async def line_chat(wishes: Wishes) -> int:
     prepared = await opened(asked, settings, person, agrees=wishes.agrees)
     watcher = watcher_for(wishes)
     watched = Watched(prepared, watcher)
+    tell_retries(watcher.tell)
     lines = _stdin()
     code = 0
     try:

@@ -16,10 +16,11 @@ Tone: TypeAlias = Literal["plain", "dim", "good", "bad", "note", "you"]
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line of ours."""
+    """One line of ours. `fits`: it is cut to the width of the terminal rather than wrapped."""
 
     text: str
     tone: Tone = "plain"
+    fits: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +40,14 @@ class Aside:
 Part: TypeAlias = Line | Said | Aside
 
 
-def user_line(text: str, mark: str = ">") -> Line:
-    return Line(f"{mark} {clean(text)}", "you")
+def user_line(text: str) -> Line:
+    indented = clean(text).replace("\n", "\n  ")
+    return Line(f"> {indented}", "you")
+
+
+def waiting_line(text: str, mode: str) -> Line:
+    """A message that no turn has taken yet."""
+    return Line(f"⧗ {'steers the next round' if mode == 'steer' else 'queued'}: {one_line(text)}", "dim", fits=True)
 
 
 def call_text(name: str, arguments: Mapping[str, Any] | str) -> str:
@@ -55,16 +62,16 @@ def call_text(name: str, arguments: Mapping[str, Any] | str) -> str:
 def tool_line(call: str, ended: ToolEnded) -> Line:
     took = f"{ended.seconds:.1f} s"
     if ended.ok:
-        return Line(f"✓ {call} {took}", "good")
+        return Line(f"✓ {call} {took}", "good", fits=True)
     return Line(f"✗ {call} failed, {took}: {one_line(ended.text)}", "bad")
 
 
 def correction_line(event: CorrectionSent) -> Line:
-    return Line(f"↻ correction: {one_line(event.text)}", "dim")
+    return Line(f"↻ correction: {one_line(event.text, 200)}", "dim", fits=True)
 
 
 def narrowed_line(event: TurnNarrowed) -> Line:
-    return Line(f"↻ last round: {one_line(event.reason)}", "dim")
+    return Line(f"↻ last round: {one_line(event.reason, 200)}", "dim", fits=True)
 
 
 def notice_line(event: Notice) -> Line:
@@ -80,11 +87,13 @@ def report_parts(report: TurnReport, seconds: float, *, shown: str = "") -> list
     is the text that already stands above."""
     parts: list[Part] = []
     if report.outcome not in DELIVERED:
-        mark = "■" if report.outcome in (Outcome.INTERRUPTED, Outcome.STOPPED) else "✗"
-        reason = f": {one_line(report.reason, 600)}" if report.reason else ""
-        parts.append(Line(f"{mark} {report.outcome}{reason}", "bad"))
-        if report.best_text and report.best_text.strip() != shown.strip():
-            parts.append(Aside(clean(report.best_text)))
+        best = clean(report.best_text or "")
+        kept: list[Part] = [Aside(best)] if best.strip() and best.strip() != shown.strip() else []
+        if report.outcome in (Outcome.INTERRUPTED, Outcome.STOPPED):
+            parts += [*kept, Line(f"■ {report.outcome}", "bad")]
+        else:
+            reason = f": {one_line(report.reason, 600)}" if report.reason else ""
+            parts += [Line(f"✗ {report.outcome}{reason}", "bad"), *kept]
     parts.append(Line(numbers(report, seconds), "dim"))
     return parts
 

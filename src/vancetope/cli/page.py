@@ -16,8 +16,11 @@ class Page(Protocol):
     """Where parts are shown.
 
     Contract: `settle` shows parts for good, in order; `live` replaces what was shown as provisional; `close` leaves
-    only what was settled. A stream whose reader is gone raises `OSError`.
+    only what was settled. A stream whose reader is gone raises `OSError`. `is_repainted` is false where `live` does
+    nothing.
     """
+
+    is_repainted: bool
 
     def settle(self, parts: Sequence[Part]) -> None: ...
 
@@ -28,6 +31,8 @@ class Page(Protocol):
 
 class Streams:
     """The message on stdout, everything else on stderr."""
+
+    is_repainted = False
 
     def __init__(self, *, quiet: bool = False) -> None:
         self._quiet = quiet
@@ -51,6 +56,8 @@ class Streams:
 class Terminal:
     """One terminal for everything, with what is provisional repainted at its end."""
 
+    is_repainted = True
+
     def __init__(self, *, quiet: bool = False) -> None:
         from rich.live import Live
 
@@ -59,7 +66,7 @@ class Terminal:
         self._quiet = quiet
         self._console = console_for(sys.stdout)
         self._live: Live | None = None
-        self._lines: list[str] = []
+        self._above: Part | None = None
 
     def settle(self, parts: Sequence[Part]) -> None:
         from vancetope.cli.paint import together
@@ -67,7 +74,8 @@ class Terminal:
         self.close()
         shown = [each for each in parts if isinstance(each, Said) or (sys.stderr.isatty() and _loud(each, self._quiet))]
         if shown:
-            self._console.print(together(shown))
+            self._console.print(together(shown, self._above))
+            self._above = shown[-1]
         if not sys.stderr.isatty():
             for part in parts:
                 if not isinstance(part, Said):
@@ -79,7 +87,9 @@ class Terminal:
 
         from vancetope.cli.paint import as_ansi, tail
 
-        lines = as_ansi([each for each in parts if not self._quiet or isinstance(each, Said)], self._console.width)
+        lines = as_ansi(
+            [each for each in parts if not self._quiet or isinstance(each, Said)], self._console.width, self._above
+        )
         if not lines:
             self.close()
             return

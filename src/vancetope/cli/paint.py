@@ -9,7 +9,7 @@ from typing import IO, ClassVar
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
-from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.console import Console, ConsoleOptions, Group, OverflowMethod, RenderableType, RenderResult
 from rich.markdown import CodeBlock, Heading, Markdown, MarkdownElement
 from rich.padding import Padding
 from rich.syntax import Syntax
@@ -80,7 +80,8 @@ def rendered(part: Part) -> RenderableType:
     """How one part looks."""
     match part:
         case Line():
-            return Text(part.text, style=STYLES[part.tone])
+            how: OverflowMethod | None = "ellipsis" if part.fits else None
+            return Text(part.text, style=STYLES[part.tone], overflow=how, no_wrap=part.fits)
         case Aside():
             return Padding(Text(part.text.strip(), style="dim italic"), (0, 0, 0, 2))
         case Said() if len(part.text) > LONGEST_MARKDOWN:
@@ -89,17 +90,26 @@ def rendered(part: Part) -> RenderableType:
             return Prose(part.text)
 
 
-def together(parts: Iterable[Part]) -> Group:
-    """The parts one below the other, a message with an empty line around it."""
-    return Group(*spaced(parts))
+def together(parts: Iterable[Part], after: Part | None = None) -> Group:
+    """The parts one below the other, with an empty line around a message and above what the person said. `after` is
+    what stands above them."""
+    return Group(*_spaced(parts, after))
 
 
-def spaced(parts: Iterable[Part]) -> Iterator[RenderableType]:
+def _spaced(parts: Iterable[Part], after: Part | None) -> Iterator[RenderableType]:
     for part in parts:
-        if isinstance(part, Said):
-            yield Padding(rendered(part), (1, 0))
-        else:
-            yield rendered(part)
+        if _stands_alone(part, after):
+            yield Text()
+        yield rendered(part)
+        after = part
+
+
+def _stands_alone(part: Part, after: Part | None) -> bool:
+    return (
+        isinstance(part, Said)
+        or isinstance(after, Said)
+        or (isinstance(part, Line) and part.tone == "you" and after is not None)
+    )
 
 
 def console_for(file: IO[str], *, is_terminal: bool = True, width: int | None = None) -> Console:
@@ -116,10 +126,10 @@ def console_for(file: IO[str], *, is_terminal: bool = True, width: int | None = 
     )
 
 
-def as_ansi(parts: Iterable[Part], width: int) -> list[str]:
-    """The parts as lines of terminal text, no longer than the width."""
+def as_ansi(parts: Iterable[Part], width: int, after: Part | None = None) -> list[str]:
+    """The parts as lines of terminal text, no longer than the width. `after` is what stands above them."""
     buffer = StringIO()
-    console_for(buffer, width=width).print(together(parts))
+    console_for(buffer, width=width).print(together(parts, after))
     return buffer.getvalue().rstrip("\n").split("\n") if buffer.getvalue().strip() else []
 
 

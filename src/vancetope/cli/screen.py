@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import sys
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -20,12 +22,12 @@ from prompt_toolkit.output.vt100 import Vt100_Output
 from vancetope.cli.lines import Line, Part
 from vancetope.cli.page import toned
 from vancetope.cli.person import YES
-from vancetope.cli.trouble import private_file, state_dir
+from vancetope.cli.places import private_file, state_dir
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-FRAME = 0.08  # seconds between two pictures
+FRAME = 0.08  # seconds between two pictures, more where painting one takes long
 PROMPT = "> "
 
 
@@ -35,6 +37,8 @@ class Screen:
     `on_line` is told each line that was entered, `on_interrupt` each Ctrl-C, `before_frame` runs before each picture.
     """
 
+    is_repainted = True
+
     def __init__(
         self, on_line: Callable[[str], None], on_interrupt: Callable[[], None], before_frame: Callable[[], None]
     ) -> None:
@@ -43,10 +47,12 @@ class Screen:
         self._before_frame = before_frame
         self._settled: list[Part] = []
         self._live: Sequence[Part] = ()
+        self._above: Part | None = None
         self._status = ""
         self._question: tuple[str, asyncio.Future[str]] | None = None
         self._console: Console | None = None
         self._picture: list[str] = []
+        self._pictured_of: object = None
         self._session: PromptSession[int] = PromptSession(
             self._message,
             multiline=True,
@@ -54,6 +60,7 @@ class Screen:
             key_bindings=self._keys(),
             prompt_continuation="  ",
             reserve_space_for_menu=0,
+            enable_suspend=True,
             erase_when_done=True,
             output=_output(),
         )
@@ -68,6 +75,10 @@ class Screen:
                 on_open()
 
         self._session.app.after_render += rendered
+        loop = asyncio.get_running_loop()
+        # The terminal itself sends these only while something is printed; others may always.
+        loop.add_signal_handler(signal.SIGINT, self._on_interrupt)
+        loop.add_signal_handler(signal.SIGTERM, self.leave, 128 + signal.SIGTERM)
         painter = asyncio.create_task(self._paint())
         try:
             return await self._session.prompt_async(handle_sigint=False, set_exception_handler=False)
@@ -145,33 +156,44 @@ class Screen:
         if self._console is None:
             self._console = console_for(sys.stdout)
         async with in_terminal():
-            self._console.print(together(parts))
+            self._console.print(together(parts, self._above))
+        self._above = parts[-1]
 
     async def _paint(self) -> None:
+        took = 0.0
         while True:
-            await asyncio.sleep(FRAME)
+            await asyncio.sleep(max(FRAME, 4 * took))
             self._before_frame()
+            began = time.monotonic()
             before = self._picture
             self._picture = self._pictured()
+            took = time.monotonic() - began
             if self._settled:
                 await self.flush()
             elif self._picture != before:
                 self._session.app.invalidate()
 
     def _pictured(self) -> list[str]:
+        size = self._session.output.get_size()
+        room = max(size.rows - self.typed.count("\n") - 4, 1)
+        seen = (tuple(self._live), self._status, size, room)
+        if seen == self._pictured_of:
+            return self._picture
+        self._pictured_of = seen
         lines: list[str] = []
         if self._live:
             from vancetope.cli.paint import as_ansi, tail
 
-            size = self._session.output.get_size()
-            room = size.rows - self.typed.count("\n") - 4
-            lines = tail(as_ansi(self._live, size.columns), max(room, 1))
+            lines = tail(as_ansi(self._live, size.columns, self._above), room)
         return [*lines, toned(self._status, "dim", sys.stdout)] if self._status else lines
 
     def _message(self) -> ANSI:
         if self._question:
             return ANSI(toned(f"{self._question[0]} [Y/n] ", "you", sys.stdout))
-        return ANSI("\n".join([*self._picture, toned(PROMPT, "you", sys.stdout)]))
+        lines = [*self._picture, toned(PROMPT, "you", sys.stdout)]
+        if self._above is not None and not self._picture:
+            lines.insert(0, "")
+        return ANSI("\n".join(lines))
 
     def _keys(self) -> KeyBindings:
         keys = KeyBindings()

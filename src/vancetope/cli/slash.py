@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from vancetope.cli.clean import clean
 from vancetope.cli.lines import Line, Part, Said, call_text, user_line
@@ -106,9 +107,17 @@ def history_parts(history: History) -> list[Part]:
             case Accepted(text=text):
                 parts.append(Said(clean(text)))
             case Assistant(calls=calls):
-                parts += [Line(f"· {call_text(each.name, each.arguments)}", "dim") for each in calls]
+                parts += [Line(f"· {call_text(each.name, _decoded(each.arguments))}", "dim") for each in calls]
             case System(text=text):
                 parts.append(Line(f"· {clean(text)}", "note"))
             case _:
                 pass
     return parts or [Line("nothing was said yet", "note")]
+
+
+def _decoded(arguments: str) -> dict[str, Any] | str:
+    try:
+        value = json.loads(arguments)
+    except ValueError:
+        return arguments
+    return value if isinstance(value, dict) else arguments

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from vancetope.cli.lines import Line, error_line
 from vancetope.cli.opening import is_small, opened, small_model_lines
+from vancetope.cli.retries import tell_retries
 from vancetope.cli.screen import Screen
 from vancetope.cli.slash import command_in
 from vancetope.cli.transcript import Transcript
@@ -78,6 +79,7 @@ class Talk:
             if is_small(prepared.choice):
                 self.screen.tell(*small_model_lines())
             self.lane = self._lane(prepared)
+            tell_retries(self.screen.tell)
             await self.lane.start()
         except Exception as error:
             self._failure = error

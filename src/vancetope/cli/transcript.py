@@ -19,6 +19,7 @@ from vancetope.cli.lines import (
     report_parts,
     tool_line,
     user_line,
+    waiting_line,
 )
 from vancetope.events import (
     CorrectionSent,
@@ -39,6 +40,8 @@ from vancetope.events import (
 )
 from vancetope.outcome import Outcome, TurnReport
 
+SEEN = 8_000  # characters of a growing text that may be on the screen
+
 
 @dataclass(slots=True)
 class _Growing:
@@ -56,8 +59,18 @@ class _Growing:
 
     @property
     def text(self) -> str:
-        self.pieces = ["".join(self.pieces)]
-        return self.pieces[0]
+        return "".join(self.pieces)
+
+    @property
+    def recent(self) -> str:
+        """The end of the text, from the start of a line: no more of it is seen while it grows."""
+        if self.size <= 2 * SEEN:
+            return self.text
+        last: list[str] = []
+        while sum(map(len, last)) < SEEN:
+            last.append(self.pieces[-1 - len(last)])
+        cut = "".join(reversed(last))[-SEEN:]
+        return cut.partition("\n")[2] or cut
 
 
 @dataclass(slots=True)
@@ -131,19 +144,16 @@ class Transcript:
         """What is on its way: text that grows, tools that run, messages that wait."""
         parts: list[Part] = []
         for growing in self._growing.values():
-            text = clean(growing.text)
+            text = clean(growing.recent)
             if text.strip():
                 parts.append(Said(text) if growing.is_message else Aside(text))
         for running in self._running.values():
             seconds = self._clock() - running.began
-            parts.append(Line(f"… {running.call} {seconds:.0f} s {clean(running.progress)}".rstrip(), "dim"))
+            parts.append(Line(f"… {running.call} {seconds:.0f} s {clean(running.progress)}".rstrip(), "dim", fits=True))
         if self.is_running and not parts:
             parts.append(Line(f"… thinking {self._clock() - self._began:.0f} s", "dim"))
         if self._echo and self.is_running:
-            parts += [
-                user_line(each.text, "⧗ steers the next round:" if each.mode == "steer" else "⧗ queued:")
-                for each in self.waiting
-            ]
+            parts += [waiting_line(each.text, each.mode) for each in self.waiting]
         return parts
 
     def _joined(self, round: int) -> list[Part]:

@@ -68,21 +68,6 @@ def as_line(value: Any) -> str:
     return _escaped(json.dumps(value, ensure_ascii=False, default=str))
 
 
-def state_dir() -> Path:
-    """Our folder for what a person's runs leave behind: the prompt's history and reports of bugs."""
-    import platformdirs
-
-    return Path(platformdirs.user_state_path("vancetope"))
-
-
-def private_file(path: Path) -> Path:
-    """The path, once a file that only its owner can read is there."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    os.close(os.open(path, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600))
-    path.chmod(0o600)
-    return path
-
-
 def without_secrets(text: str) -> str:
     """The text without the values of environment variables that look like secrets."""
     for name, value in os.environ.items():
@@ -92,6 +77,8 @@ def without_secrets(text: str) -> str:
 
 
 def _written(text: str) -> Path:
+    from vancetope.cli.places import private_file, state_dir
+
     name = f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.txt"
     path = private_file(state_dir() / "bugs" / name)
     path.write_text(text, encoding="utf-8", errors="backslashreplace")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, Protocol
 
+from vancetope.cli.lines import Line
 from vancetope.cli.page import Page
 from vancetope.cli.transcript import Transcript
 from vancetope.cli.trouble import print_json
@@ -13,9 +14,11 @@ from vancetope.events import Event
 
 class Watcher(Protocol):
     """Contract: `take` is told every event in order, `tick` comes about ten times a second, `close` comes last.
-    `take` and `tick` raise `OSError` where nobody reads any more."""
+    `tell` is for lines beside the events. `take`, `tell` and `tick` raise `OSError` where nobody reads any more."""
 
     def take(self, event: Event) -> None: ...
+
+    def tell(self, line: Line) -> None: ...
 
     def tick(self) -> None: ...
 
@@ -27,6 +30,9 @@ class Program:
 
     def take(self, event: Event) -> None:
         print_json(event_data(event))
+
+    def tell(self, line: Line) -> None:
+        """A program reads events only."""
 
     def tick(self) -> None:
         """Events come when they happen."""
@@ -47,8 +53,12 @@ class Reader:
         if parts:
             self.page.settle(parts)
 
+    def tell(self, line: Line) -> None:
+        self.page.settle([line])
+
     def tick(self) -> None:
-        self.page.live(self.transcript.live())
+        if self.page.is_repainted:
+            self.page.live(self.transcript.live())
 
     def close(self) -> None:
         self.page.close()
