@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Any
 
 import pytest
@@ -66,6 +67,12 @@ class Played:
     def rows(self) -> list[str]:
         """The rows of the truth table for which the model was corrected."""
         return [event.row for event in self.of(CorrectionSent)]
+
+    def news(self, number: int) -> str:
+        """What the model is told in this request and was not in the one before: results and sentences of the runtime."""
+        before, after = (asked.messages for asked in self.requests[number - 1 : number + 1])
+        same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(before, after, strict=False)))
+        return "\n".join(content(each) for each in after[same:] if each["role"] != "assistant")
 
     @property
     def trace(self) -> list[tuple[str, ...]]:
