@@ -1,0 +1,63 @@
+"""`python -m bench [NAME ...] [--write FILE]`: run the benchmarks named, or all, and print their tables."""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import os
+import platform
+from importlib import import_module
+from pathlib import Path
+
+BENCHES = {
+    "turn": "Overhead of a turn",
+    "history": "A long conversation",
+    "start": "Starting",
+    "local": "The local model",
+}
+TEXTS = {
+    "turn": "Two requests and one tool, against a server that answers at once. `raw httpx` parses the same replies and "
+    "runs the same function. Everybody has the shipped defaults, tracing off, and a process of their own; they run in "
+    "turn, one at a time. A ratio is taken within a round; shown are the median and the quartiles over the rounds.",
+    "history": "The same turn after 10 and after 1,000 messages of history.",
+    "start": "CPU seconds of a whole process, user and system. The goal: 0.4 for `import vancetope` and for the help.",
+    "local": "SmolLM2-135M as it ships. *Held*: the turn ended by `respond`. *Value told*: the delivered message holds "
+    "the value that only the tool knew.",
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join(BENCHES)}; all without")
+    parser.add_argument("--write", type=Path, metavar="FILE", help="put the sections of this run into a Markdown file")
+    options = parser.parse_args()
+    if unknown := [name for name in options.names if name not in BENCHES]:
+        parser.error(f"there is no benchmark {unknown[0]!r}; there are {', '.join(BENCHES)}")
+    for name in options.names or BENCHES:
+        section = _section(name)
+        print(section, flush=True)
+        if options.write:
+            _put(options.write, name, section)
+
+
+def _section(name: str) -> str:
+    figures = import_module(f"bench.{name}").report()
+    when = datetime.datetime.now(datetime.UTC).date()
+    python = ".".join(platform.python_version_tuple()[:2])
+    load = " ".join(f"{each:.1f}" for each in os.getloadavg()[:1])
+    seen = f"`make bench ARGS={name}`, {when}, {os.cpu_count()} shared cores, Python {python}, load at the end {load}."
+    return f"## {BENCHES[name]}\n\n{TEXTS[name]}\n\n{figures}\n\n{seen}\n"
+
+
+def _put(path: Path, name: str, section: str) -> None:
+    """Replace the section of this benchmark in the file; what stands before the first one stays."""
+    text = path.read_text("utf-8") if path.is_file() else "# Benchmarks\n"
+    head, *old = text.split("\n## ")
+    kept = {part.partition("\n")[0]: f"## {part.rstrip()}\n" for part in old}
+    kept[BENCHES[name]] = section
+    ordered = [kept[title] for title in BENCHES.values() if title in kept]
+    path.write_text("\n".join([head.rstrip() + "\n", *ordered]), "utf-8")
+
+
+if __name__ == "__main__":
+    main()
