@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,7 @@ from vancetope.tools.threads import Threads
 
 MAX_PROMPT = 32 * 1024 * 1024
 SMALLEST_CAP = 512
+TINY_TOOLS = frozenset({"clock"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,7 +138,8 @@ def prepare(asked: Asked) -> Prepared:
     enforcement, how = compiler(asked.enforcement or recipe.params.enforcement, info)
     limits = Limits(output_cap=_output_cap(info))
     blobs = Blobs()
-    tools = {each.name: each for each in (*_pool(recipe, settings, asked.tools), result_read(blobs, limits.output_cap))}
+    pool = _pool(recipe, settings, info, asked.tools)
+    tools = {each.name: each for each in (*pool, result_read(blobs, limits.output_cap))}
     rules = _rules(asked, recipe, info, tools)
     return Prepared(
         recipe=recipe,
@@ -239,9 +242,12 @@ def _model(asked: Asked, recipe: Recipe, settings: Settings) -> tuple[ModelInfo,
     return choice.info, connect(choice, asked.wire), choice
 
 
-def _pool(recipe: Recipe, settings: Settings, given: Iterable[Tool | Callable[..., Any]]) -> tuple[Tool, ...]:
-    """The recipe's bundled tools and the caller's; the caller's take the place of bundled ones of the same name."""
-    bundled = {each.name: each for each in (clock(), *file_tools(settings.root))}
+def _pool(
+    recipe: Recipe, settings: Settings, info: ModelInfo, given: Iterable[Tool | Callable[..., Any]]
+) -> tuple[Tool, ...]:
+    """The recipe's bundled tools and the caller's; the caller's take the place of bundled ones of the same name. A tiny
+    model gets of the bundled ones only those that it can use; beside file tools it answers no question any more."""
+    bundled = _bundled(settings.root)
     for name in (*recipe.tools.add, *recipe.tools.remove, *recipe.tools.defer):
         if name not in bundled:
             raise ConfigError(f"recipe {recipe.name}: there is no tool {name!r}; there are {', '.join(bundled)}")
@@ -249,7 +255,13 @@ def _pool(recipe: Recipe, settings: Settings, given: Iterable[Tool | Callable[..
         raise ConfigError(f"recipe {recipe.name}: tools.defer is not supported by this release; add them instead")
     own = as_tools(given)
     taken = {each.name for each in own} | set(recipe.tools.remove)
-    return (*(bundled[name] for name in recipe.tools.add if name not in taken), *own)
+    added = [name for name in recipe.tools.add if name not in taken and (info.tier != "tiny" or name in TINY_TOOLS)]
+    return (*(bundled[name] for name in added), *own)
+
+
+@lru_cache(maxsize=16)
+def _bundled(root: Path) -> Mapping[str, Tool]:
+    return {each.name: each for each in (clock(), *file_tools(root))}
 
 
 def _relay(said: str | bool) -> str | None:

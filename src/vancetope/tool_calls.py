@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from vancetope.context import Context
@@ -38,7 +39,8 @@ async def _settle(ctx: Context, number: int, calls: Sequence[Call], answers: Seq
     async def step(call: Call, work: Callable[[], Awaitable[Result]]) -> Result:
         return await ctx.journal.step(f"call:{number}:{ordinals[call.id]}", work, Result)
 
-    planned = [_planned(ctx, call) for call, text in zip(calls, answers, strict=True) if text is None]
+    left = max(ctx.deadline - asyncio.get_running_loop().time(), 0.0)
+    planned = [_planned(ctx, call, left) for call, text in zip(calls, answers, strict=True) if text is None]
     shop = Workshop(
         publish=ctx.publish,
         blobs=ctx.blobs,
@@ -55,10 +57,12 @@ async def _settle(ctx: Context, number: int, calls: Sequence[Call], answers: Seq
     )
 
 
-def _planned(ctx: Context, call: Call) -> Planned:
+def _planned(ctx: Context, call: Call, left: float) -> Planned:
+    """The call with its tool, whose time ends with the turn's at the latest."""
     arguments = read(call, ctx.rules).arguments
     assert arguments is not None, "the judge lets no call run whose arguments it could not read"
-    return Planned(call, ctx.tools[call.name], arguments)
+    tool = ctx.tools[call.name]
+    return Planned(call, replace(tool, timeout=min(tool.timeout or ctx.limits.timeout, left)), arguments)
 
 
 def refused(call: Call, text: str) -> Result:

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 import pytest
-
 from tests.harness import PROMPT, get_time, play
+
 from vancetope.backends.scripted import call, calls, cut, empty, filtered, malformed, refuse, respond, say, think
 from vancetope.events import CorrectionSent, MessageRetracted, ToolEnded, TurnNarrowed
 from vancetope.messages import Accepted, Assistant, Note, Result, System, User

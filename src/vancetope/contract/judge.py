@@ -32,8 +32,7 @@ def judge(rules: Rules, state: State, reply: Reply, *, idle: bool = False) -> tu
     decides. The verdict is `End` at the latest in the round after `rules.iterations`.
     """
     seen = Seen(rules, state, reply, tuple(read(call, rules) for call in reply.calls), idle)
-    verdict = next(filter(None, (row.verdict(seen) for row in rows.TABLE)), None)
-    assert verdict is not None, "the truth table has no row for this reply"
+    verdict = _first_verdict(seen)
     return _after(seen, verdict), verdict
 
 
@@ -41,6 +40,13 @@ def ran(state: State, results: Sequence[Result]) -> State:
     """The state after the calls of a reply have run."""
     biggest = max((each.size for each in results if each.ok), default=0)
     return replace(state, biggest_result=max(state.biggest_result, biggest))
+
+
+def _first_verdict(seen: Seen) -> Verdict:
+    for row in rows.TABLE:
+        if (verdict := row.verdict(seen)) is not None:
+            return verdict
+    raise AssertionError("the truth table has no row for this reply")
 
 
 def _after(seen: Seen, verdict: Verdict) -> State:
