@@ -8,11 +8,13 @@ from typing import Any
 
 from vancetope.backends.base import OnPiece, Piece, Request, Restarted
 from vancetope.backends.local.launcher import Lease, ensure_alive, serving
-from vancetope.backends.local.spawn import Endpoint, Serving
+from vancetope.backends.local.spawn import Endpoint, Serving, cores
 from vancetope.backends.local.weights import find
 from vancetope.backends.openai import PROFILES, OpenAICompatible
 from vancetope.errors import ReplyBroken, Unreachable
 from vancetope.messages import Reply
+
+MOST_THREADS = 8
 
 
 class LocalBackend:
@@ -27,7 +29,10 @@ class LocalBackend:
         self, model: str, *, context: int | None = None, wire: Callable[[str, Any], None] | None = None
     ) -> None:
         self._model = model
-        self._serving = Serving(context=context) if context else Serving()
+        # One core stays free. The threads of llama.cpp wait for each other at every step, spinning: where anything else
+        # wants the last core, two threads on two cores were measured six to twenty times slower than one.
+        threads = max(1, min(cores() - 1, MOST_THREADS))
+        self._serving = Serving(context=context, threads=threads) if context else Serving(threads=threads)
         self._wire = wire
         self._clients: dict[Endpoint, OpenAICompatible] = {}
 
@@ -44,18 +49,19 @@ class LocalBackend:
         async with serving(await find(self._model), self._serving) as lease:
             endpoint, client = await self._client(lease)
             try:
-                return await client.complete(request, tell if on_piece else None)
+                # Always streamed: llama.cpp notices only in a stream that nobody reads its answer any more.
+                return await client.complete(request, tell)
             except (ReplyBroken, Unreachable) as error:
-                again, client = await self._client(lease)
+                again, client = await self._client(lease, lost=endpoint)
                 if again == endpoint:
                     raise
                 if shown and on_piece:
                     on_piece(Restarted())
-                reply = await client.complete(request, on_piece)
+                reply = await client.complete(request, tell)
                 return replace(reply, requests=reply.requests + error.requests)
 
-    async def _client(self, lease: Lease) -> tuple[Endpoint, OpenAICompatible]:
-        endpoint = await ensure_alive(lease)
+    async def _client(self, lease: Lease, lost: Endpoint | None = None) -> tuple[Endpoint, OpenAICompatible]:
+        endpoint = await ensure_alive(lease, lost)
         if endpoint not in self._clients:
             await self.aclose()
             self._clients = {

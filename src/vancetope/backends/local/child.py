@@ -1,8 +1,9 @@
 """The process that serves one local model over HTTP on loopback; `launcher` starts it by its path.
 
 The protocol, in lines. On stdin the parent writes the API key, then, once the child serves, `hold` and `linger SECONDS`
-in any order. On stdout the child writes {"port", "pid"} when it serves, or {"error"} and ends; then {"held"} for every
-`hold`. It ends when stdin ends, which is when its parent ends, however it died, and when a linger runs out.
+in any order. On stdout the child writes {"port", "pid"} when it serves, or {"error"} (the file) or {"unusable"} (the
+library) and ends; then {"held"} for every `hold`. It ends when stdin ends, which is when its parent ends, however it
+died, and when a linger runs out.
 
 This file imports nothing of vancetope: it runs alone, and starts fast.
 """
@@ -37,6 +38,9 @@ def main() -> None:
         _end_at_once_with_parent(True)
         try:
             server, port = _serve(options, key)
+        except ImportError as error:
+            _report(reports, {"unusable": str(error)})
+            os._exit(1)
         except Exception as error:
             _report(reports, {"error": _reason(options.log) or str(error)})
             os._exit(1)

@@ -24,7 +24,7 @@ from urllib.parse import urlsplit
 
 from vancetope.backends.local.spawn import Child, Endpoint, Serving, start
 from vancetope.backends.local.weights import WeightsRefused
-from vancetope.errors import ModelError
+from vancetope.errors import ConfigError, ModelError
 
 _POLL: Final = 0.01
 _CRASHES: Final = 3
@@ -110,13 +110,21 @@ async def ensure_alive(lease: Lease, lost: Endpoint | None = None) -> Endpoint:
 
 
 async def _see_it_die(slot: _Slot, child: Child, lost: Endpoint) -> None:
-    """Return when the child is seen to be dead, or its port takes a connection: then it was not the child's fault."""
-    while _look(slot, child) is not None:
-        with suppress(OSError):
-            _, writer = await asyncio.open_connection("127.0.0.1", urlsplit(lost.base_url).port)
-            writer.close()
-            return
+    """Return when the child is seen to be dead, or says that it is well: then the failure was not its own."""
+    while _look(slot, child) is not None and not await _is_well(lost):  # noqa: ASYNC110 (see _reap)
         await asyncio.sleep(_POLL)
+
+
+async def _is_well(endpoint: Endpoint) -> bool:
+    # A connection alone proves nothing: the port of a killed process takes them until its memory is freed.
+    with suppress(OSError):
+        reader, writer = await asyncio.open_connection("127.0.0.1", urlsplit(endpoint.base_url).port)
+        try:
+            writer.write(b"GET /health HTTP/1.0\r\n\r\n")
+            return b" 200 " in await reader.readline()
+        finally:
+            writer.close()
+    return False
 
 
 async def release(lease: Lease, *, at_once: bool = False) -> None:
@@ -189,6 +197,12 @@ def _note_death(slot: _Slot, child: Child, code: int) -> None:
     if child.error is not None:
         child.failure = WeightsRefused(
             f"the model file {slot.model} cannot be loaded: {child.error}; pull it again or name another file"
+        )
+        return
+    if child.unusable is not None:
+        child.failure = ConfigError(
+            f"the package xllamacpp does not work here: {child.unusable}"
+            " (on Debian, a missing libgomp.so.1 is in the package libgomp1)"
         )
         return
     slot.crashes.append(time.monotonic())

