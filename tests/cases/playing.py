@@ -69,7 +69,7 @@ class Played:
         return [event.row for event in self.of(CorrectionSent)]
 
     def news(self, number: int) -> str:
-        """What the model is told in this request and was not in the one before: results and sentences of the runtime."""
+        """What the model is told in this request and was not in the one before: results, sentences of the runtime."""
         before, after = (asked.messages for asked in self.requests[number - 1 : number + 1])
         same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(before, after, strict=False)))
         return "\n".join(content(each) for each in after[same:] if each["role"] != "assistant")
@@ -147,7 +147,7 @@ def told(asked: Asked) -> str:
     """What the model was told since it last said something: results and sentences of the runtime."""
     said: list[str] = []
     for message in reversed(asked.messages):
-        if message["role"] == "assistant":
+        if message["role"] in ("assistant", "system"):
             break
         said.append(content(message))
     return "\n".join(reversed(said))

@@ -208,5 +208,3 @@ async def test_c28_an_empty_answer_to_a_typed_request_is_not_asked_again_in_the_
     played = await play([empty(), answer], enforcement)
     assert played.requests[0].body != played.requests[1].body
     assert "empty" in played.news(1)
-
-
