@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from json import dumps
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 from vancetope.backends.base import ModelSettings, Request
 from vancetope.contract import sentences
 from vancetope.contract.calls import readable
-from vancetope.contract.examples import described, worked
+from vancetope.contract.examples import action, conversation, described
 from vancetope.contract.grammar import action_schema
 from vancetope.contract.partial import PartialReader
 from vancetope.contract.rules import ANSWER, RESPOND
@@ -24,7 +24,6 @@ from vancetope.messages import (
     Note,
     Reply,
     Result,
-    System,
     Text,
     ToolSpec,
     User,
@@ -34,27 +33,45 @@ from vancetope.schema.strict import NotJson, parse
 from vancetope.tools.respond import answer_spec
 
 THOUGHT_BOUND = 400
+TINY_ARGUMENT_BOUND = 64
+TINY_TRIES = 2
+_ENDS = (RESPOND, ANSWER)
 
 
 def request(view: View, model: ModelInfo, settings: ModelSettings, timeout: float) -> Request:
-    """The allowed actions as one schema, described in the prompt with an example of each: a grammar alone does not tell
-    a model what its choices mean."""
-    allowed = actions(view)
+    """The allowed actions as one schema. A grammar alone does not tell a model what its choices mean: they are
+    described in the system prompt, or, for a tiny model, shown in a short conversation before the first message."""
+    allowed = actions(view, model)
+    tiny = model.tier == "tiny"
     return Request(
         model=model.name,
-        system=f"{view.system}\n\n{described(allowed)}\n\n{worked(allowed)}",
-        messages=lowered(view),
-        response_schema=action_schema(allowed, model.string_bound, THOUGHT_BOUND if model.thought else None),
+        system=view.system if tiny else f"{view.system}\n\n{described(allowed)}",
+        messages=(*conversation(view.tools, _end(view)), *lowered(view, tiny=True)) if tiny else lowered(view),
+        response_schema=action_schema(
+            [(each, _bound(each, model)) for each in allowed],
+            thought=THOUGHT_BOUND if model.thought and not tiny else None,
+            compact=model.provider == "local",
+        ),
         settings=settings,
         timeout=timeout,
     )
 
 
-def actions(view: View) -> tuple[ToolSpec, ...]:
-    """What the model may do now, the end of the turn last."""
+def actions(view: View, model: ModelInfo) -> tuple[ToolSpec, ...]:
+    """What the model may do now, the end of the turn last.
+
+    A tiny model may use a tool until it has answered, at most twice, and then again when the user has spoken: it does
+    not stop by itself, and a second equal call tells it nothing. It is not asked whether it waits for the user either:
+    its role decides.
+    """
     end = view.rules.respond if view.rules.turn_end == "respond" else answer_spec()
     assert end is not None
-    return (end,) if view.narrowed else (*view.tools, end)
+    if model.tier != "tiny":
+        return (end,) if view.narrowed else (*view.tools, end)
+    message = {"properties": {"message": end.parameters["properties"]["message"]}, "required": ["message"]}
+    end = replace(end, parameters={**end.parameters, **message})
+    tools = () if view.narrowed else tuple(each for each in view.tools if not _used_up(each.name, view.messages))
+    return (*tools, end)
 
 
 def reply(raw: Reply, view: View, model: ModelInfo) -> Reply:
@@ -63,14 +80,14 @@ def reply(raw: Reply, view: View, model: ModelInfo) -> Reply:
     try:
         value = parse(raw.text.strip())
     except NotJson:
-        if raw.finish is Finish.LENGTH:
+        if raw.finish is Finish.LENGTH and raw.text.lstrip().startswith("{"):
             return replace(raw, text=_written(raw.text))
         return replace(raw, unforced=bool(raw.text.strip()))
     if not isinstance(value, dict) or not isinstance(value.get("tool"), str) or "arguments" not in value:
         return replace(raw, unforced=True)
     name, arguments = value["tool"], value["arguments"]
-    allowed = {each.name: each for each in actions(view)}
-    hit = name in allowed and _bounded(arguments, allowed[name], model.string_bound)
+    allowed = {each.name: each for each in actions(view, model)}
+    hit = name in allowed and _stopped(arguments, allowed[name].parameters, _bound(allowed[name], model))
     thinking = raw.thinking or str(value.get("thought", ""))
     if name == ANSWER and ANSWER in allowed and isinstance(arguments, dict):
         return replace(raw, text=str(arguments.get("message", "")), thinking=thinking, bounded=hit)
@@ -78,46 +95,65 @@ def reply(raw: Reply, view: View, model: ModelInfo) -> Reply:
     return replace(raw, text="", calls=(call,), thinking=thinking, unforced=name not in allowed)
 
 
-def lowered(view: View) -> tuple[User | Assistant | Result, ...]:
-    """The messages as a plain chat: actions as their JSON, results as the user's side, neighbours of one side joined,
-    because many chat templates want the sides to take turns."""
-    end = RESPOND if view.rules.turn_end == "respond" else ANSWER
-    out: list[User | Assistant] = []
+def lowered(view: View, *, tiny: bool = False) -> tuple[User | Assistant | Result, ...]:
+    """The messages as a plain chat whose sides take turns, as many chat templates want it. Actions are their JSON,
+    results come from the user's side. Several calls of one reply become one action after another, each with its result:
+    the model reads its own good example.
+
+    A tiny model repeats what it read last. So a note stands before what it is about, not behind it.
+    """
+    chat: list[User | Assistant] = []
+    calls: dict[str, Call] = {}
+    question: User | None = None
     for message in view.messages:
-        for side in _lower(message, end):
-            before = out[-1] if out else None
-            if isinstance(side, Assistant) and before is None:
-                continue
-            if isinstance(side, User) and isinstance(before, User):
-                out[-1] = _joined(before, side)
-            elif isinstance(side, Assistant) and isinstance(before, Assistant):
-                out[-1] = Assistant(f"{before.text}\n{side.text}")
-            else:
-                out.append(side)
-    return tuple(out)
+        if isinstance(message, User):
+            question = message
+        if isinstance(message, Assistant):
+            calls |= {each.id: each for each in message.calls}
+        if tiny and isinstance(message, Note):
+            about = chat.pop() if chat and isinstance(chat[-1], User) else question
+            _add(chat, _joined(_note(message), about) if isinstance(about, User) else _note(message))
+        else:
+            for side in _lower(message, calls, _end(view), tiny=tiny):
+                _add(chat, side)
+    return tuple(chat)
 
 
-def _lower(message: Message, end: str) -> tuple[User | Assistant, ...]:
+def _lower(message: Message, calls: Mapping[str, Call], end: str, *, tiny: bool) -> tuple[User | Assistant, ...]:
     match message:
         case User():
             return (message,)
+        case Note():
+            return (_note(message),)
         case Assistant(text=text, calls=()):
             return (Assistant(text),)
-        case Assistant(calls=calls):
-            return tuple(Assistant(_action(each.name, readable(each.arguments))) for each in calls)
-        case Result(name=name, text=text):
-            return (User(sentences.action_result(name, text)),)
-        case Note(text=text):
-            return (User(sentences.NOTE_PREFIX + text),)
+        case Result(call_id=call_id, name=name, text=text):
+            said = User(sentences.action_result(name, text))
+            called = calls.get(call_id)
+            return (said,) if called is None else (Assistant(_written_call(called)), said)
         case Accepted(text=text, awaiting_user_input=awaiting):
-            said = dumps({"message": text}, ensure_ascii=False)
-            return (Assistant(_action(end, sentences.respond_arguments(text, awaiting) if end == RESPOND else said)),)
-        case System():
+            waits = {} if tiny or end == ANSWER else {"awaiting_user_input": awaiting}
+            return (Assistant(action(end, {"message": text, **waits})),)
+        case _:
             return ()
 
 
-def _action(name: str, arguments: str) -> str:
-    return f'{{"tool": {dumps(name)}, "arguments": {arguments}}}'
+def _add(chat: list[User | Assistant], side: User | Assistant) -> None:
+    before = chat[-1] if chat else None
+    if isinstance(side, User) and isinstance(before, User):
+        chat[-1] = _joined(before, side)
+    elif isinstance(side, Assistant) and isinstance(before, Assistant):
+        chat[-1] = Assistant(f"{before.text}\n{side.text}")
+    elif isinstance(side, User) or before is not None:
+        chat.append(side)
+
+
+def _note(note: Note) -> User:
+    return User(sentences.NOTE_PREFIX + note.text)
+
+
+def _written_call(call: Call) -> str:
+    return action(call.name, parse(readable(call.arguments)))
 
 
 def _joined(before: User, after: User) -> User:
@@ -127,17 +163,36 @@ def _joined(before: User, after: User) -> User:
     return User((*parts[0], *parts[1]))
 
 
+def _end(view: View) -> str:
+    return RESPOND if view.rules.turn_end == "respond" else ANSWER
+
+
+def _used_up(name: str, messages: Sequence[Message]) -> bool:
+    spoke = max((at for at, each in enumerate(messages) if isinstance(each, User)), default=-1)
+    said = [each for each in messages[spoke + 1 :] if isinstance(each, Result) and each.name == name]
+    return any(each.ok for each in said) or len(said) >= TINY_TRIES
+
+
 def _written(text: str) -> str:
     """The part of the user's message in a cut action."""
-    return PartialReader(("arguments", "message"), (("tool",), (RESPOND, ANSWER))).feed(text)
+    return PartialReader(("arguments", "message"), (("tool",), _ENDS)).feed(text)
 
 
-def _bounded(arguments: Any, spec: ToolSpec, bound: int) -> bool:
-    """Whether a string of these arguments stopped at our bound, and not at one of the tool's own."""
-    own: Mapping[str, Any] = spec.parameters.get("properties", {})
-    if not isinstance(arguments, dict):
-        return False
-    return any(
-        isinstance(value, str) and len(value) >= bound and own.get(key, {}).get("maxLength", bound + 1) > bound
-        for key, value in arguments.items()
-    )
+def _bound(spec: ToolSpec, model: ModelInfo) -> int:
+    tiny = model.tier == "tiny" and spec.name not in _ENDS
+    return min(model.string_bound, TINY_ARGUMENT_BOUND) if tiny else model.string_bound
+
+
+def _stopped(value: Any, schema: Any, bound: int) -> bool:
+    """Whether a string in this value stopped at our bound, and not at one of the tool's own."""
+    own: Mapping[str, Any] = schema if isinstance(schema, Mapping) else {}
+    match value:
+        case str():
+            fixed = "enum" in own or "const" in own
+            return not fixed and len(value) >= bound and own.get("maxLength", bound + 1) > bound
+        case dict():
+            return any(_stopped(each, own.get("properties", {}).get(key), bound) for key, each in value.items())
+        case list():
+            return any(_stopped(each, own.get("items"), bound) for each in value)
+        case _:
+            return False

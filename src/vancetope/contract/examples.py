@@ -1,67 +1,139 @@
-"""Actions for a model that sees no tool API: a line for each tool, and examples made from the tools' own schemas."""
+"""Actions for a model that sees no tool API: what each tool is for, and examples made from the tools' own schemas."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from json import dumps
 from typing import Any
 
 from vancetope.contract import sentences
 from vancetope.contract.rules import ANSWER, RESPOND
-from vancetope.messages import ToolSpec
+from vancetope.messages import Assistant, ToolSpec, User
 
-_WORDS = {"string": "text", "integer": 1, "number": 1.5, "boolean": True, "array": [], "object": {}, "null": None}
+MOST_TURNS = 4
+_LONGEST_TOPIC = 60
+_DEEPEST = 4
+_WORDS: Mapping[str, tuple[Any, Any]] = {
+    "string": sentences.EXAMPLE_WORDS,
+    "integer": (7, 12),
+    "number": (1.5, 20.5),
+    "boolean": (True, False),
+    "null": (None, None),
+}
+_NOUN = re.compile(r"^(get|fetch|find|look ?up|read|search|show|tell) (?=.)")
+
+
+def action(name: str, arguments: Mapping[str, Any]) -> str:
+    """An action as its JSON, without a space that says nothing: to a small model every token is time."""
+    return dumps({"tool": name, "arguments": arguments}, ensure_ascii=False, separators=(",", ":"))
 
 
 def described(actions: Sequence[ToolSpec]) -> str:
-    """The form of an action and a line for each tool: name, parameters, what it is for."""
-    lines = [f"- {each.name}({', '.join(_parameters(each))}): {_first_line(each.description)}" for each in actions]
-    return "\n".join([sentences.ACTION_FORM, *lines])
+    """The form of an action; of each tool what it is for, its parameters and an example."""
+    return "\n".join([sentences.ACTION_FORM, *(line for each in actions for line in _described(each))])
 
 
-def worked(actions: Sequence[ToolSpec]) -> str:
-    """One example action for each tool, with its required arguments; the schema's own examples come first."""
-    lines = [dumps({"tool": each.name, "arguments": example(each)}, ensure_ascii=False) for each in actions]
-    return "\n".join([sentences.ACTION_EXAMPLES, *lines])
+def conversation(tools: Sequence[ToolSpec], end: str) -> tuple[User | Assistant, ...]:
+    """A short conversation in which each tool is used and what it said is passed on, small talk between the turns.
+
+    A tiny model follows what it has seen done, hardly what it is told: one example in its system prompt, or an example
+    per tool without its turn, were measured and do not carry. Two languages, or it takes every other one for small
+    talk; a tool turn comes last, or it talks only.
+    """
+    shown = [*tools, *tools] if 2 * len(tools) <= MOST_TURNS else list(tools)
+    turns: list[User | Assistant] = []
+    for number, tool in enumerate(shown):
+        hello, answer = sentences.EXAMPLE_TALK[number % 2]
+        turns += [User(hello), Assistant(action(end, {"message": answer}))] if number < 2 else []
+        turns += _tool_turn(tool, end, number)
+    if not shown:
+        hello, answer = sentences.EXAMPLE_TALK[0]
+        turns += [User(hello), Assistant(action(end, {"message": answer}))]
+    return tuple(turns)
 
 
-def example(spec: ToolSpec) -> dict[str, Any]:
-    """Arguments that fit the tool's schema where that is simple to do, the required ones only."""
+def example(spec: ToolSpec, number: int = 0) -> dict[str, Any]:
+    """Arguments that fit the tool's schema where that is simple to do, another for an odd `number` than for an even
+    one: the required ones, or the first one where none is required."""
     if spec.name in (RESPOND, ANSWER):
-        arguments: dict[str, Any] = {"message": sentences.EXAMPLE_MESSAGE}
-        waits = spec.parameters.get("properties", {}).get("awaiting_user_input")
-        return arguments if waits is None else {**arguments, "awaiting_user_input": waits.get("default", True)}
+        return {"message": sentences.EXAMPLE_MESSAGE}
     properties: Mapping[str, Any] = spec.parameters.get("properties", {})
-    return {name: _value(properties.get(name, {}), spec.parameters) for name in spec.parameters.get("required", ())}
+    shown = spec.parameters.get("required") or list(properties)[:1]
+    return {name: _value(properties.get(name, {}), spec.parameters, number) for name in shown}
 
 
-def _value(schema: Mapping[str, Any], root: Mapping[str, Any], depth: int = 0) -> Any:
+def _tool_turn(tool: ToolSpec, end: str, number: int) -> list[User | Assistant]:
+    arguments = example(tool, number)
+    given = ", ".join(each if isinstance(each, str) else dumps(each) for each in arguments.values())
+    question = sentences.example_question(_topic(tool), _noun(tool), given, number)
+    result = sentences.example_result(given or _noun(tool), number)
+    return [
+        User(question),
+        Assistant(action(tool.name, arguments)),
+        User(sentences.action_result(tool.name, result)),
+        Assistant(action(end, {"message": result})),
+    ]
+
+
+def _topic(tool: ToolSpec) -> str:
+    """What a tool is for, in few words: the start of its description."""
+    words = re.split(r"[.;:\n]", tool.description.strip(), maxsplit=1)[0]
+    while len(words) > _LONGEST_TOPIC and "," in words:
+        words = words.rpartition(",")[0]
+    return words[:_LONGEST_TOPIC].strip() or _noun(tool)
+
+
+def _noun(tool: ToolSpec) -> str:
+    return _NOUN.sub("", re.sub(r"[^a-z0-9]+", " ", tool.name.lower()).strip()) or tool.name
+
+
+def _described(spec: ToolSpec) -> list[str]:
+    required = spec.parameters.get("required", ())
+    properties: Mapping[str, Any] = spec.parameters.get("properties", {})
+    lines = [f"- {spec.name}: {' '.join(spec.description.split())}"]
+    for name, schema in properties.items():
+        kind = _kind(schema) + ("" if name in required else sentences.ACTION_OPTIONAL)
+        about = " ".join(str(schema.get("description", "")).split())
+        lines.append(f"  - {name} ({kind}){f': {about}' if about else ''}")
+    return [*lines, f"  {sentences.ACTION_EXAMPLE} {action(spec.name, example(spec))}"]
+
+
+def _kind(schema: Mapping[str, Any]) -> str:
+    if schema.get("enum"):
+        return " | ".join(dumps(each, ensure_ascii=False) for each in schema["enum"])
+    kind = schema.get("type", "value")
+    return kind if isinstance(kind, str) else " or ".join(kind)
+
+
+def _value(schema: Any, root: Mapping[str, Any], number: int, depth: int = 0) -> Any:
+    if not isinstance(schema, Mapping):
+        return sentences.EXAMPLE_WORDS[number % 2]
     for key in ("examples", "enum"):
         if schema.get(key):
-            return schema[key][0]
+            return schema[key][number % len(schema[key])]
     for key in ("const", "default"):
-        if key in schema:
+        if schema.get(key) is not None:
             return schema[key]
-    if "$ref" in schema and depth < 4:
-        target = root.get("$defs", {}).get(str(schema["$ref"]).rsplit("/", 1)[-1], {})
-        return _value(target, root, depth + 1)
+    if "$ref" in schema and depth < _DEEPEST:
+        target = root.get("$defs", root.get("definitions", {})).get(str(schema["$ref"]).rsplit("/", 1)[-1], {})
+        return _value(target, root, number, depth + 1)
     for key in ("anyOf", "oneOf", "allOf"):
         if schema.get(key):
-            return _value(schema[key][0], root, depth + 1)
+            return _value(schema[key][0], root, number, depth + 1)
     kind = schema.get("type", "string")
     kind = kind[0] if isinstance(kind, list) else kind
-    if kind == "object" and depth < 4:
-        inner: Mapping[str, Any] = schema.get("properties", {})
-        return {name: _value(inner.get(name, {}), root, depth + 1) for name in schema.get("required", ())}
+    if kind == "array":
+        few = schema.get("minItems", 1) if depth < _DEEPEST else 0
+        return [_value(schema.get("items", {}), root, number + each, depth + 1) for each in range(min(few, 2))]
+    if kind == "object":
+        inner: Mapping[str, Any] = schema.get("properties", {}) if depth < _DEEPEST else {}
+        return {name: _value(inner.get(name, {}), root, number, depth + 1) for name in schema.get("required", ())}
+    return _scalar(kind, schema, number)
+
+
+def _scalar(kind: str, schema: Mapping[str, Any], number: int) -> Any:
+    value = _WORDS.get(kind, sentences.EXAMPLE_WORDS)[number % 2]
     if kind in ("integer", "number"):
-        return schema.get("minimum", _WORDS[kind])
-    return _WORDS.get(kind, "text")
-
-
-def _parameters(spec: ToolSpec) -> list[str]:
-    required = spec.parameters.get("required", ())
-    return [name if name in required else f"{name}?" for name in spec.parameters.get("properties", {})]
-
-
-def _first_line(text: str) -> str:
-    return text.strip().split("\n", 1)[0]
+        return min(max(value, schema.get("minimum", value)), schema.get("maximum", value))
+    return value[: schema.get("maxLength", len(value))] if isinstance(value, str) else value

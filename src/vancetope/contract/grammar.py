@@ -13,13 +13,18 @@ _SUBSCHEMA_LISTS = ("anyOf", "oneOf", "allOf", "prefixItems")
 _SUBSCHEMA_MAPS = ("properties", "patternProperties", "dependentSchemas")
 
 
-def action_schema(actions: Sequence[ToolSpec], bound: int, thought: int | None = None) -> dict[str, Any]:
+def action_schema(
+    actions: Sequence[tuple[ToolSpec, int]], *, thought: int | None = None, compact: bool = False
+) -> dict[str, Any]:
     """One object: the tool's name first, then its arguments, with a bounded `thought` before both if `thought` gives
-    its longest length. Without bounds a small model fills its window with one string. `bound` is in characters."""
+    its longest length. Each tool comes with the longest length of its strings, in characters: without bounds a small
+    model fills its window with one string. `compact` forbids white space between the parts of the JSON, in the words of
+    llguidance, the grammar engine of our own server; other servers may refuse them."""
     definitions: dict[str, Any] = {}
-    branches = [_branch(each, bound, thought, definitions) for each in actions]
+    branches = [_branch(each, bound, thought, definitions) for each, bound in actions]
     schema = branches[0] if len(branches) == 1 else {"anyOf": branches}
-    return {**schema, "$defs": definitions} if definitions else schema
+    schema |= {"$defs": definitions} if definitions else {}
+    return schema | ({"x-guidance": {"whitespace_flexible": False}} if compact else {})
 
 
 def _branch(spec: ToolSpec, bound: int, thought: int | None, definitions: dict[str, Any]) -> dict[str, Any]:

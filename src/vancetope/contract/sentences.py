@@ -46,9 +46,20 @@ DELIVERED = "Delivered to the user."
 # To the model: how constrained actions work.
 
 ACTION_FORM = 'Every reply is one JSON object: {"tool": the tool\'s name, "arguments": what it needs}. The tools:'
-ACTION_EXAMPLES = "Examples:"
-EXAMPLE_MESSAGE = "It is done."
+ACTION_OPTIONAL = ", may be left out"
+ACTION_EXAMPLE = "For example:"
 ACTION_RESULT = "Result of {name}:\n{text}"
+
+# What is said in examples. Two of each, in two languages where it is a sentence; the place names are rare ones, so that
+# a model learns to copy what was asked and not to guess a capital.
+
+EXAMPLE_MESSAGE = "It is done."
+EXAMPLE_WORDS = ("Nairobi", "Zagreb")
+EXAMPLE_TALK = (("Hello!", "Hello! How can I help?"), ("Danke!", "Gern geschehen!"))
+EXAMPLE_QUESTIONS = ("{topic}: {given}", "Wie ist {noun} in {given}?")
+EXAMPLE_BARE_QUESTIONS = ("{topic}", "Wie ist {noun}?")
+EXAMPLE_RESULTS = ("09:20, {about}", "16:45, {about}")
+
 INTERRUPTED = "interrupted"
 
 # Why a turn narrows: said to the model and to people.
@@ -102,6 +113,16 @@ def bad_respond(problem: str) -> str:
 
 def action_result(name: str, text: str) -> str:
     return ACTION_RESULT.format(name=name, text=text)
+
+
+def example_question(topic: str, noun: str, given: str, number: int) -> str:
+    """What a user might ask to have a tool used with the values `given`."""
+    asked = EXAMPLE_QUESTIONS if given else EXAMPLE_BARE_QUESTIONS
+    return asked[number % 2].format(topic=topic, noun=noun, given=given)
+
+
+def example_result(about: str, number: int) -> str:
+    return EXAMPLE_RESULTS[number % 2].format(about=about)
 
 
 def respond_arguments(message: str, awaiting: bool) -> str:
