@@ -9,9 +9,9 @@ from itertools import takewhile
 from typing import Any
 
 import pytest
-from tests.harness import get_time, get_weather, shown
 
 import vancetope
+from tests.harness import get_time, get_weather, shown
 from vancetope.backends.faults import Asked, FaultServer, Script, deliver
 from vancetope.backends.scripted import call, respond
 from vancetope.events import (

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+import vancetope
 from tests.cases.playing import (
     BOTH,
     PROMPT,
@@ -22,8 +24,6 @@ from tests.cases.playing import (
     told,
     work_calls,
 )
-
-import vancetope
 from vancetope import ConfigError
 from vancetope.backends.faults import KINDS, Asked, FaultServer, Given, narration
 from vancetope.backends.scripted import call, calls, cut, empty, malformed, raw_call, respond, say, think

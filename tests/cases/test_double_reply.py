@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from tests.cases.playing import BOTH, PROMPT, Line, answer, at, clockwork, content, play, users
 
 import vancetope
+from tests.cases.playing import BOTH, PROMPT, Line, answer, at, clockwork, content, play, users
 from vancetope.backends.faults import KINDS, FaultServer
 from vancetope.backends.faults.fault import DONE
 from vancetope.backends.scripted import respond, say

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.cases.playing import BOTH, PROMPT, answer, everything, paris, play, roles, told, users
 
+from tests.cases.playing import BOTH, PROMPT, answer, everything, paris, play, roles, told, users
 from vancetope.backends.faults import KINDS, Given, spoken
 from vancetope.backends.faults.fields import finish
 from vancetope.backends.scripted import calls, empty, malformed, say, think

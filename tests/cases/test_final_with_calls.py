@@ -8,8 +8,8 @@ from typing import Any
 import hypothesis
 import pytest
 from hypothesis import strategies as st
-from tests.cases.playing import BOTH, answer, ids, oslo, paris, play, roles, work_calls, work_results
 
+from tests.cases.playing import BOTH, answer, ids, oslo, paris, play, roles, work_calls, work_results
 from vancetope.backends.faults import KINDS, Given
 from vancetope.backends.scripted import call, calls, empty, malformed, raw_call, respond, say, think
 from vancetope.events import MessageCommitted, MessageDelta, MessageRetracted, ToolEnded

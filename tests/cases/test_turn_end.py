@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 import stamina
+
+import vancetope
 from tests.cases.playing import (
     BOTH,
     PROMPT,
@@ -26,8 +28,6 @@ from tests.cases.playing import (
     users,
     work_calls,
 )
-
-import vancetope
 from vancetope.backends.faults import KINDS, NARRATIONS, Asked, FaultServer, Given, first, narration
 from vancetope.backends.scripted import call, calls, empty, respond, say, think
 from vancetope.context import Patience
