@@ -8,13 +8,11 @@ from typing import Any
 
 from vancetope.backends.base import OnPiece, Piece, Request, Restarted
 from vancetope.backends.local.launcher import Lease, ensure_alive, serving
-from vancetope.backends.local.spawn import Endpoint, Serving, cores
+from vancetope.backends.local.spawn import Endpoint, Serving
 from vancetope.backends.local.weights import find
 from vancetope.backends.openai import PROFILES, OpenAICompatible
 from vancetope.errors import ReplyBroken, Unreachable
 from vancetope.messages import Reply
-
-MOST_THREADS = 8
 
 
 class LocalBackend:
@@ -29,10 +27,7 @@ class LocalBackend:
         self, model: str, *, context: int | None = None, wire: Callable[[str, Any], None] | None = None
     ) -> None:
         self._model = model
-        # One core stays free. The threads of llama.cpp wait for each other at every step, spinning: where anything else
-        # wants the last core, two threads on two cores were measured six to twenty times slower than one.
-        threads = max(1, min(cores() - 1, MOST_THREADS))
-        self._serving = Serving(context=context, threads=threads) if context else Serving(threads=threads)
+        self._serving = Serving(context=context) if context else Serving()
         self._wire = wire
         self._clients: dict[Endpoint, OpenAICompatible] = {}
 
