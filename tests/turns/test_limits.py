@@ -5,8 +5,8 @@ import time
 from dataclasses import replace
 
 import pytest
-from tests.harness import play
 
+from tests.harness import play
 from vancetope import api
 from vancetope.backends.base import OnPiece, Request
 from vancetope.backends.scripted import Answer, ScriptedBackend, call, calls, cut, respond, say

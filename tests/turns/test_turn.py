@@ -1,11 +1,27 @@
 from __future__ import annotations
 
-import pytest
-from tests.harness import PROMPT, get_time, play
+from dataclasses import replace
 
-from vancetope.backends.scripted import call, calls, cut, empty, filtered, malformed, refuse, respond, say, think
+import pytest
+
+from tests.harness import PROMPT, get_time, play
+from vancetope import api, tool
+from vancetope.backends.scripted import (
+    ScriptedBackend,
+    call,
+    calls,
+    cut,
+    empty,
+    filtered,
+    malformed,
+    refuse,
+    respond,
+    say,
+    think,
+)
 from vancetope.events import CorrectionSent, MessageRetracted, ToolEnded, TurnNarrowed
 from vancetope.messages import Accepted, Assistant, Note, Result, System, User
+from vancetope.models.base import ModelInfo
 from vancetope.outcome import EnforcementName, Outcome
 
 BOTH = pytest.mark.parametrize("enforcement", ["native", "constrained"])
@@ -179,3 +195,80 @@ async def test_a_worker_that_asks_says_so_and_one_that_reports_does_not() -> Non
     asks = await play([respond("Which city?", True)], role="worker")
     reports = await play([respond("Done.")], role="worker")
     assert (asks.turn.awaiting_user_input, reports.turn.awaiting_user_input) == (True, False)
+
+
+async def test_two_responds_deliver_nothing_and_cost_one_correction() -> None:
+    played = await play([calls(respond("One."), respond("Two.")), answer])
+    assert (played.committed, played.turn.corrections) == (["It is 15:42 in Paris."], 1)
+    failed = await play([calls(respond("One."), respond("Two."))], max_validation_corrections=0)
+    assert (failed.turn.outcome, failed.turn.best_text) == (Outcome.INCOMPLETE, "One.")
+
+
+@BOTH
+async def test_an_invalid_respond_gets_its_errors_as_its_result(enforcement: EnforcementName) -> None:
+    played = await play([call("respond", text="Hi"), answer], enforcement)
+    assert (played.committed, played.turn.corrections) == (["It is 15:42 in Paris."], 1)
+    assert "message" in str(played.requests[1].messages[-1])
+
+
+@BOTH
+async def test_an_open_turn_is_asked_on_without_a_word_of_ours(
+    enforcement: EnforcementName,
+) -> None:
+    first = replace(say("First I look."), end_turn=False)
+    played = await play([first, paris, answer], enforcement)
+    assert (played.turn.corrections, played.turn.rounds, played.of(CorrectionSent)) == (0, 3, [])
+    assert played.requests[1].messages[:-1] == played.requests[0].messages
+    assert played.committed == ["It is 15:42 in Paris."]
+
+
+async def test_a_short_text_after_a_long_result_is_asked_once_to_tell_more() -> None:
+    played = await play([call("read_book"), say("Done."), say("It says word.")], turn_end="natural")
+    assert (played.committed, played.turn.corrections) == (["It says word."], 1)
+
+
+async def test_a_whole_call_beside_a_cut_one_runs() -> None:
+    both = cut(calls(paris, call("get_weather", city="Oslo")), at=5)
+    played = await play([both, answer])
+    results = [message for message in played.requests[1].messages if isinstance(message, Result)]
+    assert [(each.name, each.ok) for each in results] == [("get_time", True), ("get_weather", False)]
+    assert "cut off" in results[1].text
+
+
+@BOTH
+async def test_bad_arguments_are_told_with_the_place_and_what_was_expected(enforcement: EnforcementName) -> None:
+    played = await play([call("get_time", town="Paris"), paris, answer], enforcement)
+    said = str(played.requests[1].messages[-1])
+    assert "do not fit" in said
+    assert "city" in said
+    assert (played.turn.corrections, len(played.of(ToolEnded))) == (0, 1)
+
+
+@BOTH
+async def test_the_same_call_runs_twice_is_refused_twice_and_then_narrows(enforcement: EnforcementName) -> None:
+    played = await play([*[paris] * 5, answer], enforcement)
+    assert len(played.of(ToolEnded)) == 2
+    assert played.turn.narrowed
+    assert (played.turn.outcome, played.turn.rounds) == (Outcome.RESPOND, 6)
+    results = [message for message in played.turn.messages if isinstance(message, Result)]
+    assert [each.ok for each in results] == [True, True, False, False, False]
+
+
+async def test_a_poll_may_come_as_often_as_it_likes() -> None:
+    async def job_status() -> str:
+        """Ask how the job is."""
+        return "running"
+
+    status = call("job_status")
+    played = await play([*[status] * 8, answer], tools=[tool(job_status, poll=True)])
+    assert (len(played.of(ToolEnded)), played.turn.narrowed) == (8, False)
+
+
+async def test_a_text_that_filled_its_bound_is_asked_once_to_be_shorter() -> None:
+    class Small(ScriptedBackend):
+        info = ModelInfo(provider="test", name="small", enforcements=("constrained",), string_bound=20)
+
+    backend = Small([respond("x" * 20), respond("y" * 20)], follow_form=True)
+    turn = await api.ask("Hi", model=backend)
+    assert (turn.message, turn.bounded, turn.corrections) == ("y" * 20, True, 0)
+    assert "shorter" in str(backend.requests[1].messages[-1])
