@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
+from urllib.parse import urlsplit
 
 from vancetope.backends.base import Backend
 from vancetope.errors import ConfigError
@@ -51,11 +52,20 @@ class Choice:
         return self.reason == "key"
 
     def __str__(self) -> str:
-        at = f" at {self.url}" if self.url and self.reason != "key" else ""
+        at = f" at {_address(self.url)}" if self.url and self.reason != "key" else ""
         return f"{self.info.id}{at} ({_REASONS[self.reason]})"
 
     def __repr__(self) -> str:
         return f"<Choice {self}>"
+
+
+def _address(url: str) -> str:
+    """A base URL as it may be shown: user, password and query may be secret."""
+    try:
+        scheme, place, path, _, _ = urlsplit(url)
+    except ValueError:
+        return "an address that is no URL"
+    return f"{scheme}://{place.rpartition('@')[2]}{path}"
 
 
 def choose(argument: str | None, recipe: str | None, settings: Settings) -> Choice:

@@ -6,7 +6,6 @@ import asyncio
 import importlib.util
 import os
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vancetope.cli.clean import one_line
@@ -21,13 +20,22 @@ LOCAL_PORTS = ("ollama", "llamacpp", "vllm")
 
 
 @dataclass(frozen=True, slots=True)
+class Offer:
+    """A model that can be named as it stands here. `path` and `size`, in bytes, are those of a local file."""
+
+    name: str
+    size: int | None = None
+    path: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Found:
     """One way to a model. `state` says why it can be used, or why not; `models` are those it offers, if known."""
 
     name: str
     is_usable: bool
     state: str
-    models: tuple[str, ...] = ()
+    models: tuple[Offer, ...] = ()
 
 
 async def found(settings: Settings, *, probe: bool) -> list[Found]:
@@ -76,7 +84,9 @@ async def _server(server: Server, is_named: bool, probe: bool) -> Found:
         return Found(server.name, False, one_line(str(error), 200))
     finally:
         await client.aclose()
-    return Found(server.name, True, f"answers at {at}", tuple(f"{server.name}:{one_line(each)}" for each in names))
+    return Found(
+        server.name, True, f"answers at {at}", tuple(Offer(f"{server.name}:{one_line(each)}") for each in names)
+    )
 
 
 def _address(url: str | None) -> str:
@@ -95,15 +105,11 @@ def _local() -> Found:
 
     files = {name: path for name, model in KNOWN.items() if (path := installed(model))}
     known = set(files.values())
-    listed = [f"local:{name}  {_size(path)}  {path}" for name, path in files.items()]
-    listed += [f"local:{path.stem}  {_size(path)}  {path}" for path in pulled() if path not in known]
+    listed = [Offer(f"local:{name}", path.stat().st_size, str(path)) for name, path in files.items()]
+    listed += [Offer(f"local:{each.stem}", each.stat().st_size, str(each)) for each in pulled() if each not in known]
     if importlib.util.find_spec("xllamacpp") is None:
         return Found("local", False, "its runtime is not installed: pip install 'vancetope[local]'", tuple(listed))
     if not listed:
         size = f"{KNOWN[DEFAULT].size / 1e6:.0f} MB"
         return Found("local", False, f"its runtime is installed, no model is: vancetope models pull ({size})")
     return Found("local", True, "runs on this machine, free", tuple(listed))
-
-
-def _size(path: Path) -> str:
-    return f"{path.stat().st_size / 1e6:.0f} MB"

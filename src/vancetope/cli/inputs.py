@@ -26,17 +26,18 @@ def prompt_from(argument: str | None) -> str:
     Raises `Refused` for bytes that are no text, and where there is nothing to ask.
     """
     asked = argument if argument not in (None, "-") else None
-    piped = "" if asked is not None and _is_person(sys.stdin) else _piped(must=asked is None)
-    if asked is None:
-        return piped
-    question = _checked(os.fsencode(asked), "the prompt")
-    return f"{question}\n\n{piped}" if piped.strip() else question
+    piped = "" if asked is not None and _is_person(sys.stdin) else _piped(argument)
+    question = "" if asked is None else _checked(os.fsencode(asked), "the prompt")
+    parts = [each for each in (question, piped) if each.strip()]
+    if not parts:
+        raise Refused("the prompt is empty; say what you want to know")
+    return "\n\n".join(parts)
 
 
-def _piped(*, must: bool) -> str:
+def _piped(argument: str | None) -> str:
     if sys.stdin is None:
         return ""
-    if _is_person(sys.stdin) and must and "-" not in sys.argv:
+    if _is_person(sys.stdin) and argument is None:
         raise Refused('there is no question: vancetope ask "What time is it in Paris?"')
     waiting = Timer(PATIENCE, _say_that_we_wait)
     waiting.daemon = True
@@ -100,7 +101,7 @@ class SaveFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path.resolve()
-        self._beside = self.path.with_name(f".{self.path.name}.{os.getpid()}.part")
+        self._beside = self.path.parent / f".{self.path.name}.{os.getpid()}.part"
         try:
             self._is_special = self.path.exists() and not stat.S_ISREG(self.path.stat().st_mode)
             if self.path.is_dir():

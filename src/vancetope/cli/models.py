@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import sys
 from pathlib import Path
+from textwrap import wrap
 
 from vancetope.backends.choose import Choice, choose
 from vancetope.cli.answers import USES_FOUND_KEY, remembered
-from vancetope.cli.found import Found, found
+from vancetope.cli.found import Found, Offer, found
 from vancetope.cli.lines import Line, Tone
 from vancetope.cli.page import toned
 from vancetope.cli.person import fetched
@@ -35,7 +37,8 @@ def models(*, probe: bool, as_json: bool) -> int:
             }
         )
         return 0
-    _print(Line(f"default: {choice}" if choice else f"default: none; {problem}", "plain" if choice else "bad"))
+    for each in _wrapped(str(choice) if choice else f"none; {problem}", "default: "):
+        _print(Line(each, "plain" if choice else "bad"))
     _print(Line(""))
     width = max(len(each.name) for each in ways)
     chosen = choice.info.provider if choice else ""
@@ -64,15 +67,31 @@ def _default(settings: Settings) -> tuple[Choice | None, str | None]:
 
 
 def _lines(way: Found, width: int, *, is_default: bool) -> list[Line]:
-    mark = "✓" if way.is_usable else "-"
+    """A way to a model as lines of the terminal, what is long wrapped below its column."""
     tone: Tone = "plain" if way.is_usable else "dim"
-    lead = f"{'→' if is_default else ' '} {mark} {way.name:<{width}}  "
-    lines = [Line(lead + way.state, tone)]
-    names = list(way.models[:MOST_NAMES])
+    lead = f"{'→' if is_default else ' '} {'✓' if way.is_usable else '-'} {way.name:<{width}}  "
+    names = [_named(each) for each in way.models[:MOST_NAMES]]
     if len(way.models) > MOST_NAMES:
         names.append(f"and {len(way.models) - MOST_NAMES} more")
-    lines += [Line(" " * len(lead) + each, "dim") for each in names]
-    return lines
+    first = [Line(each, tone) for each in _wrapped(way.state, lead)]
+    return first + [Line(each, "dim") for name in names for each in _wrapped(name, " " * len(lead))]
+
+
+def _wrapped(text: str, lead: str) -> list[str]:
+    columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else 10_000
+    return wrap(
+        text,
+        max(columns - 1, len(lead) + 20),
+        initial_indent=lead,
+        subsequent_indent=" " * len(lead),
+        break_on_hyphens=False,
+    )
+
+
+def _named(offer: Offer) -> str:
+    if offer.path is None or offer.size is None:
+        return offer.name
+    return f"{offer.name}, {offer.size / 1e6:.0f} MB in {shown_path(Path(offer.path).parent)}"
 
 
 def _print(line: Line) -> None:

@@ -54,9 +54,9 @@ async def opened(asked: Asked, settings: Settings, person: Person, *, agrees: bo
         prepared = prepare(replace(asked, model="local:"))
         choice = prepared.choice
     if choice is not None:
-        person.tell(Line(str(choice), "note"))
         if choice.kind == "local":
             await _present(choice, person, agrees=agrees)
+        person.tell(Line(str(choice), "note"))
     return prepared
 
 

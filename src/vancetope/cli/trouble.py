@@ -90,5 +90,8 @@ def _escaped(line: str) -> str:
     if line.isascii() and "\x7f" not in line:
         return line
     return "".join(
-        f"\\u{ord(each):04x}" if "\x7f" <= each <= "\x9f" or "\ud800" <= each <= "\udfff" else each for each in line
+        f"\\u{ord(each):04x}"
+        if "\x7f" <= each <= "\x9f" or "\ud800" <= each <= "\udfff" or each in "\u2028\u2029"
+        else each
+        for each in line
     )
