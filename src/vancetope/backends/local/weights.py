@@ -110,7 +110,10 @@ def is_url(spec: str) -> bool:
 
 
 def installed(model: KnownModel) -> Path | None:
-    """The file in the cache or in its installed package, by presence and size alone; None where there is none."""
+    """The file in the cache or in its installed package, by presence and size alone; None where there is none.
+
+    Looks at the disk, as `pulled` does: a coroutine calls both in a thread.
+    """
     candidates = [models_dir() / model.file]
     if len(model.parts) == 1 and (packaged := _in_package(model.parts[0])):
         candidates.append(packaged)
