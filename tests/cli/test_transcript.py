@@ -122,7 +122,7 @@ def test_a_tool_that_never_ended_is_said_at_the_end_of_the_turn() -> None:
 
 def test_a_message_is_echoed_when_its_turn_takes_it_and_waits_until_then() -> None:
     transcript = Transcript(echo=True)
-    events = [MessageReceived("one"), TurnStarted(1, "m"), RoundStarted(0)]
+    events: list[Event] = [MessageReceived("one"), TurnStarted(1, "m"), RoundStarted(0)]
     assert [part for event in events for part in transcript.take(event)] == [Line("> one", "you")]
     transcript.take(MessageReceived("two"))
     transcript.take(MessageReceived("now", "steer"))
