@@ -37,6 +37,7 @@ TOOLS: tuple[Callable[..., Any], ...] = (get_time, get_weather)
 paris = call("get_time", city="Paris")
 oslo = call("get_weather", city="Oslo")
 answer = respond("It is 15:42 in Paris.")
+brief = respond("It is 15:42 in Paris.", True)  # may be short whatever the tools said: it says that it waits
 
 
 def at(server: FaultServer, kind: str = "openai", **fields: Any) -> dict[str, Any]:
@@ -189,12 +190,13 @@ class Line:
     enforcement: EnforcementName = "native"
     tools: Iterable[Any] = TOOLS
     options: dict[str, Any] = field(default_factory=dict)
+    fields: dict[str, Any] = field(default_factory=dict)
     events: list[Event] = field(default_factory=list)
     on_event: Callable[[int, Event], None] = lambda number, event: None
     lane: Lane = field(init=False)
 
     def __post_init__(self) -> None:
-        asked = Wanted(tools=self.tools, enforcement=self.enforcement, **at(self.server), **self.options)
+        asked = Wanted(tools=self.tools, enforcement=self.enforcement, **at(self.server, **self.fields), **self.options)
         self.lane = Lane(prepare(asked), self._heard)
 
     def _heard(self, event: Event) -> None:
