@@ -57,6 +57,7 @@ async def send(ctx: Context, log: Log, correction: Verdict | None) -> Sent:
     ctx.publish(RoundStarted(number))
     sent = await ask_model(ctx, log, f"model:{number}:0")
     if sent.late:
+        log.requests += sent.requests
         log.state = begin(log.state, drained=False, late=True)
         sent = await ask_model(ctx, log, f"model:{number}:1")
     return sent
