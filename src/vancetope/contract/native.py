@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from vancetope.backends.base import ModelSettings, Request
 from vancetope.contract import sentences
-from vancetope.contract.calls import readable
 from vancetope.contract.rules import RESPOND
 from vancetope.contract.view import View
 from vancetope.messages import Accepted, Assistant, Call, Message, Note, Reply, Result, System, ToolSpec, User
@@ -45,10 +44,8 @@ def lowered(view: View) -> tuple[User | Assistant | Result, ...]:
 
 def _lower(message: Message, position: int, *, as_call: bool) -> tuple[User | Assistant | Result, ...]:
     match message:
-        case User() | Result():
+        case User() | Result() | Assistant():
             return (message,)
-        case Assistant(text=text, calls=calls):
-            return (Assistant(text, tuple(Call(each.id, each.name, readable(each.arguments)) for each in calls)),)
         case Note(text=text):
             return (User(sentences.NOTE_PREFIX + text),)
         case Accepted(text=text, awaiting_user_input=awaiting):

@@ -6,12 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from json import dumps
 
-from vancetope.contract.calls import readable
 from vancetope.contract.rules import RESPOND, Rules
 from vancetope.messages import (
     Accepted,
     Assistant,
-    Call,
     History,
     Message,
     Note,
@@ -102,14 +100,10 @@ def remembered(running: Sequence[Message]) -> list[Message]:
                 kept.append(message)
             case Assistant(calls=calls):
                 dropped |= {each.id for each in calls if each.name == RESPOND}
-                work = tuple(_stored(each) for each in calls if each.name != RESPOND)
+                work = tuple(each for each in calls if each.name != RESPOND)
                 kept += [Assistant("", work)] if work else []
             case Result(call_id=call_id) if call_id not in dropped:
                 kept.append(message)
             case _:
                 pass
     return kept
-
-
-def _stored(call: Call) -> Call:
-    return Call(call.id, call.name, readable(call.arguments))

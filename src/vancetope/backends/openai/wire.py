@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from vancetope.backends.base import Request
@@ -101,6 +102,7 @@ def _call(call: Call, raw: bool) -> dict[str, Any]:
     return {"id": call.id, "type": "function", "function": {"name": name, "arguments": arguments}}
 
 
+@lru_cache(maxsize=1024)
 def _is_object(text: str) -> bool:
     try:
         return isinstance(json.loads(text), dict)
