@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import tempfile
 import time
 import unicodedata
@@ -47,11 +48,13 @@ def report() -> str:
 
 async def _report() -> str:
     await vancetope.ask("Hello.", model=MODEL)  # starts the model's process
+    candidates = await _candidates()
     constrained: list[Seen] = []
     native: list[Seen] = []
     for task in tasks():
         constrained.append(await attempt(task, "constrained"))
         native.append(await attempt(task, "native"))
+        _progress(f"{task.lang} {task.tool.name}: {constrained[-1].turn!r} {native[-1].turn!r}")
     both = {"constrained (default)": constrained, "native": native}
     return "\n\n".join(
         [
@@ -62,7 +65,7 @@ async def _report() -> str:
             "How the turns ended:",
             _outcomes(both),
             f"Candidates for the first screen, recipe ford, {REPETITIONS} times each:",
-            await _candidates(),
+            candidates,
         ]
     )
 
@@ -153,6 +156,7 @@ async def _candidates() -> str:
                 right += turn.message is not None and is_right(each, turn.message, before)
             first = " ".join(said[0].split()).replace("|", "/")
             rows.append([each.question, f"{right} of {REPETITIONS}", first[:100]])
+            _progress(" | ".join(rows[-1]))
     return table(["question", "right", "first answer"], rows)
 
 
@@ -164,6 +168,11 @@ def is_right(candidate: Candidate, message: str, before: datetime) -> bool:
     moments = [(before + timedelta(minutes=minute)).astimezone(zone) for minute in (0, 1)]
     pattern = {"time": "%H:%M", "weekday": "%A", "date": "%Y-%m-%d"}[candidate.holds]
     return any(moment.strftime(pattern) in message for moment in moments)
+
+
+def _progress(line: str) -> None:
+    """It takes many minutes: say where it is, beside the report."""
+    print(line, file=sys.stderr, flush=True)
 
 
 def _share(values: Sequence[bool]) -> str:
