@@ -50,3 +50,9 @@ uv=$venv/bin/uv
 "$uv" pip sync --quiet --require-hashes --build-constraints requirements/build.txt "$lock"
 # --no-build-isolation: the build backend is already here, from the lock.
 "$uv" pip install --quiet --no-deps --no-build-isolation --editable .
+
+# The local model's runtime brings everything but this system library, which minimal systems lack.
+if ! "$venv/bin/python" -c 'import xllamacpp' >/dev/null 2>&1; then
+    echo "the local model's runtime does not start here; on Debian and Ubuntu: apt install libgomp1 (or see: $venv/bin/python -c 'import xllamacpp')" >&2
+    exit 1
+fi

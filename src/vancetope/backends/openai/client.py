@@ -65,7 +65,7 @@ class OpenAICompatible:
         self.profile = at_host(profile, self._origin.host)
         key = _checked_key(api_key, self.profile)
         self._secrets = (*((key,) if key else ()), *self._origin.secrets)
-        self._headers = _headers(f"Bearer {key}" if key else self._origin.authorization)
+        self._headers = _headers(f"Bearer {key}" if key else self._origin.authorization, self.profile)
         self._chat = self._origin.url("/chat/completions")
         self._models = self._origin.url("/models")
         self._wire = wire
@@ -279,13 +279,15 @@ def _checked_key(api_key: str | None, profile: Profile) -> str:
     return key
 
 
-def _headers(authorization: str | None) -> list[tuple[bytes, bytes]]:
+def _headers(authorization: str | None, profile: Profile) -> list[tuple[bytes, bytes]]:
     headers = [
         (b"content-type", b"application/json"),
         (b"accept", b"application/json, text/event-stream"),
         (b"accept-encoding", b"identity"),
         (b"user-agent", b"vancetope"),
     ]
+    if profile.hangs_up:
+        headers.append((b"connection", b"close"))
     if authorization:
         headers.append((b"authorization", authorization.encode()))
     return headers

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -14,6 +14,7 @@ from vancetope.errors import ConfigError
 from vancetope.messages import Assistant, Call, File, Image, Part, Result, ToolSpec, User
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_MARKER = re.compile(r"<\|(?=[^|<>\n]{1,40}\|>)")
 _NOT_IN_NAME = re.compile(r"[^A-Za-z0-9_-]")
 
 
@@ -22,7 +23,7 @@ def body_of(request: Request, profile: Profile, *, stream: bool) -> dict[str, An
     messages: list[dict[str, Any]] = []
     if request.system:
         messages.append({"role": "system", "content": request.system})
-    messages += _messages(request.messages, raw=profile.raw_arguments)
+    messages += _messages(request.messages, profile)
     body: dict[str, Any] = {"model": request.model, "messages": messages}
     if request.tools:
         body["tools"] = [_tool(tool) for tool in request.tools]
@@ -66,31 +67,37 @@ def limit_of(body: Mapping[str, Any]) -> int | None:
     return None
 
 
-def _messages(messages: Sequence[User | Assistant | Result], *, raw: bool) -> list[dict[str, Any]]:
+def _messages(messages: Sequence[User | Assistant | Result], profile: Profile) -> list[dict[str, Any]]:
+    said = _unmarked if profile.reads_markers else str
     written: list[dict[str, Any]] = []
     for message in messages:
         if isinstance(message, User):
             content = message.content
-            written.append(
-                {"role": "user", "content": content if isinstance(content, str) else [_part(part) for part in content]}
-            )
+            parts = said(content) if isinstance(content, str) else [_part(part, said) for part in content]
+            written.append({"role": "user", "content": parts})
         elif isinstance(message, Result):
-            written.append({"role": "tool", "tool_call_id": message.call_id, "content": message.text})
+            written.append({"role": "tool", "tool_call_id": message.call_id, "content": said(message.text)})
         elif message.calls:
-            calls = [_call(call, raw) for call in message.calls]
-            written.append({"role": "assistant", "content": message.text or None, "tool_calls": calls})
+            calls = [_call(call, profile.raw_arguments) for call in message.calls]
+            written.append({"role": "assistant", "content": said(message.text) or None, "tool_calls": calls})
         else:
-            written.append({"role": "assistant", "content": message.text})
+            written.append({"role": "assistant", "content": said(message.text)})
     return written
 
 
-def _part(part: Part) -> dict[str, Any]:
+def _unmarked(text: str) -> str:
+    """The text with the marks of chat templates broken by a character that nobody sees: a server that reads them
+    everywhere would let a tool's result speak as the system."""
+    return _MARKER.sub("<\u200b|", text) if "<|" in text else text
+
+
+def _part(part: Part, said: Callable[[str], str]) -> dict[str, Any]:
     if isinstance(part, Image):
         return {"type": "image_url", "image_url": {"url": part.url}}
     if isinstance(part, File):
         data = f"data:{part.media_type};base64,{part.data}"
         return {"type": "file", "file": {"filename": part.name, "file_data": data}}
-    return {"type": "text", "text": part.text}
+    return {"type": "text", "text": said(part.text)}
 
 
 def _call(call: Call, raw: bool) -> dict[str, Any]:
