@@ -77,7 +77,8 @@ class Backend(Protocol):
     `ModelError` only where there is no reply at all. Ids of the returned calls are provisional; the turn mints its own.
     Arguments that came as an object are given as its JSON text. With `on_piece` the reply is streamed; the pieces are a
     preview, the returned reply is the answer, and `Restarted` is told before a request is repeated after a piece.
-    It never runs tools, never edits what the model wrote, never logs or raises a secret, and holds nothing open when cancelled.
+    It never runs tools, never edits what the model wrote, never logs or raises a secret, and leaves nothing open when
+    it is cancelled.
     """
 
     async def complete(self, request: Request, on_piece: OnPiece | None = None) -> Reply: ...
