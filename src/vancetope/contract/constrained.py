@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from json import dumps
@@ -34,7 +35,6 @@ from vancetope.tools.respond import answer_spec
 
 THOUGHT_BOUND = 400
 TINY_ARGUMENT_BOUND = 64
-TINY_TRIES = 2
 _ENDS = (RESPOND, ANSWER)
 
 
@@ -60,9 +60,8 @@ def request(view: View, model: ModelInfo, settings: ModelSettings, timeout: floa
 def actions(view: View, model: ModelInfo) -> tuple[ToolSpec, ...]:
     """What the model may do now, the end of the turn last.
 
-    A tiny model may use a tool until it has answered, at most twice, and then again when the user has spoken: it does
-    not stop by itself, and a second equal call tells it nothing. It is not asked whether it waits for the user either:
-    its role decides.
+    A tiny model may use a tool once, and again when the user has spoken: it does not stop by itself, and what it tries
+    after a failure is a guess. It is not asked whether it waits for the user either: its role decides.
     """
     end = view.rules.respond if view.rules.turn_end == "respond" else answer_spec()
     assert end is not None
@@ -70,7 +69,7 @@ def actions(view: View, model: ModelInfo) -> tuple[ToolSpec, ...]:
         return (end,) if view.narrowed else (*view.tools, end)
     message = {"properties": {"message": end.parameters["properties"]["message"]}, "required": ["message"]}
     end = replace(end, parameters={**end.parameters, **message})
-    tools = () if view.narrowed else tuple(each for each in view.tools if not _used_up(each.name, view.messages))
+    tools = () if view.narrowed else tuple(each for each in view.tools if not _used(each.name, view.messages))
     return (*tools, end)
 
 
@@ -127,8 +126,8 @@ def _lower(message: Message, calls: Mapping[str, Call], end: str, *, tiny: bool)
             return (_note(message),)
         case Assistant(text=text, calls=()):
             return (Assistant(text),)
-        case Result(call_id=call_id, name=name, text=text):
-            said = User(sentences.action_result(name, text))
+        case Result(call_id=call_id, name=name, text=text, ok=ok):
+            said = User(sentences.action_result(name, text if ok or not tiny else _first_clause(text)))
             called = calls.get(call_id)
             return (said,) if called is None else (Assistant(_written_call(called)), said)
         case Accepted(text=text, awaiting_user_input=awaiting):
@@ -163,14 +162,18 @@ def _joined(before: User, after: User) -> User:
     return User((*parts[0], *parts[1]))
 
 
+def _first_clause(text: str) -> str:
+    """What went wrong, without the advice for a next call: a tiny model has none, and repeats the advice."""
+    return re.split(r"[;\n]|\. ", text, maxsplit=1)[0]
+
+
 def _end(view: View) -> str:
     return RESPOND if view.rules.turn_end == "respond" else ANSWER
 
 
-def _used_up(name: str, messages: Sequence[Message]) -> bool:
+def _used(name: str, messages: Sequence[Message]) -> bool:
     spoke = max((at for at, each in enumerate(messages) if isinstance(each, User)), default=-1)
-    said = [each for each in messages[spoke + 1 :] if isinstance(each, Result) and each.name == name]
-    return any(each.ok for each in said) or len(said) >= TINY_TRIES
+    return any(isinstance(each, Result) and each.name == name for each in messages[spoke + 1 :])
 
 
 def _written(text: str) -> str:

@@ -14,12 +14,12 @@ from vancetope.messages import Assistant, ToolSpec, User
 MOST_TURNS = 4
 _LONGEST_TOPIC = 60
 _DEEPEST = 4
-_WORDS: Mapping[str, tuple[Any, Any]] = {
+_WORDS: Mapping[str, tuple[Any, ...]] = {
     "string": sentences.EXAMPLE_WORDS,
-    "integer": (7, 12),
+    "integer": (7, 12, 3, 58),
     "number": (1.5, 20.5),
     "boolean": (True, False),
-    "null": (None, None),
+    "null": (None,),
 }
 _NOUN = re.compile(r"^(get|fetch|find|look ?up|read|search|show|tell) (?=.)")
 
@@ -41,21 +41,22 @@ def conversation(tools: Sequence[ToolSpec], end: str) -> tuple[User | Assistant,
     per tool without its turn, were measured and do not carry. Two languages, or it takes every other one for small
     talk; a tool turn comes last, or it talks only.
     """
-    shown = [*tools, *tools] if 2 * len(tools) <= MOST_TURNS else list(tools)
+    twice = max(1, MOST_TURNS - len(tools))
+    shown = [(tool, language) for at, tool in enumerate(tools) for language in ((0, 1) if at < twice else (0,))]
     turns: list[User | Assistant] = []
-    for number, tool in enumerate(shown):
-        hello, answer = sentences.EXAMPLE_TALK[number % 2]
-        turns += [User(hello), Assistant(action(end, {"message": answer}))] if number < 2 else []
-        turns += _tool_turn(tool, end, number)
-    if not shown:
-        hello, answer = sentences.EXAMPLE_TALK[0]
-        turns += [User(hello), Assistant(action(end, {"message": answer}))]
-    return tuple(turns)
+    for number, (tool, language) in enumerate(shown):
+        turns += [*_talk(end, number), *_tool_turn(tool, end, number, language)]
+    return tuple(turns or _talk(end, 0))
+
+
+def _talk(end: str, number: int) -> list[User | Assistant]:
+    hello, answer = sentences.EXAMPLE_TALK[number % len(sentences.EXAMPLE_TALK)]
+    return [User(hello), Assistant(action(end, {"message": answer}))]
 
 
 def example(spec: ToolSpec, number: int = 0) -> dict[str, Any]:
-    """Arguments that fit the tool's schema where that is simple to do, another for an odd `number` than for an even
-    one: the required ones, or the first one where none is required."""
+    """Arguments that fit the tool's schema where that is simple to do, others for each `number`: the required ones, or
+    the first one where none is required."""
     if spec.name in (RESPOND, ANSWER):
         return {"message": sentences.EXAMPLE_MESSAGE}
     properties: Mapping[str, Any] = spec.parameters.get("properties", {})
@@ -63,10 +64,10 @@ def example(spec: ToolSpec, number: int = 0) -> dict[str, Any]:
     return {name: _value(properties.get(name, {}), spec.parameters, number) for name in shown}
 
 
-def _tool_turn(tool: ToolSpec, end: str, number: int) -> list[User | Assistant]:
+def _tool_turn(tool: ToolSpec, end: str, number: int, language: int) -> list[User | Assistant]:
     arguments = example(tool, number)
     given = ", ".join(each if isinstance(each, str) else dumps(each) for each in arguments.values())
-    question = sentences.example_question(_topic(tool), _noun(tool), given, number)
+    question = sentences.example_question(_topic(tool), _noun(tool), given, language)
     result = sentences.example_result(given or _noun(tool), number)
     return [
         User(question),
@@ -108,7 +109,7 @@ def _kind(schema: Mapping[str, Any]) -> str:
 
 def _value(schema: Any, root: Mapping[str, Any], number: int, depth: int = 0) -> Any:
     if not isinstance(schema, Mapping):
-        return sentences.EXAMPLE_WORDS[number % 2]
+        return _scalar("string", {}, number)
     for key in ("examples", "enum"):
         if schema.get(key):
             return schema[key][number % len(schema[key])]
@@ -133,7 +134,8 @@ def _value(schema: Any, root: Mapping[str, Any], number: int, depth: int = 0) ->
 
 
 def _scalar(kind: str, schema: Mapping[str, Any], number: int) -> Any:
-    value = _WORDS.get(kind, sentences.EXAMPLE_WORDS)[number % 2]
+    words = _WORDS.get(kind, sentences.EXAMPLE_WORDS)
+    value = words[number % len(words)]
     if kind in ("integer", "number"):
         return min(max(value, schema.get("minimum", value)), schema.get("maximum", value))
     return value[: schema.get("maxLength", len(value))] if isinstance(value, str) else value

@@ -1,6 +1,7 @@
 """Every sentence the runtime says to a model, and the reasons it gives to people."""
 
 from collections.abc import Iterable
+from functools import lru_cache
 from json import dumps
 
 # To the model: as the result of a call.
@@ -50,15 +51,20 @@ ACTION_OPTIONAL = ", may be left out"
 ACTION_EXAMPLE = "For example:"
 ACTION_RESULT = "Result of {name}:\n{text}"
 
-# What is said in examples. Two of each, in two languages where it is a sentence; the place names are rare ones, so that
-# a model learns to copy what was asked and not to guess a capital.
+# What is said in examples. Questions are asked in two languages, English first. The names are rare ones and the results
+# differ, so that a model learns to copy what it reads and not to guess a capital.
 
 EXAMPLE_MESSAGE = "It is done."
-EXAMPLE_WORDS = ("Nairobi", "Zagreb")
-EXAMPLE_TALK = (("Hello!", "Hello! How can I help?"), ("Danke!", "Gern geschehen!"))
+EXAMPLE_WORDS = ("San Juan", "Zagreb", "Nairobi", "Hanoi")
+EXAMPLE_TALK = (
+    ("Hello!", "Hello! How can I help?"),
+    ("Danke!", "Gern geschehen!"),
+    ("Who are you?", "I am your assistant."),
+    ("Bonjour !", "Bonjour ! Que puis-je faire ?"),
+)
 EXAMPLE_QUESTIONS = ("{topic}: {given}", "Wie ist {noun} in {given}?")
 EXAMPLE_BARE_QUESTIONS = ("{topic}", "Wie ist {noun}?")
-EXAMPLE_RESULTS = ("09:20, {about}", "16:45, {about}")
+EXAMPLE_RESULTS = ("09:20, {about}", "{about}: 16:45", "{about} is ready", "good, {about}")
 
 INTERRUPTED = "interrupted"
 
@@ -79,8 +85,8 @@ MALFORMED = "the model's tool call could not be read"
 EMPTY = "the model's reply was empty"
 MANY_RESPONDS = "the model answered several times in one reply and did not correct it"
 INVALID_RESPOND = "the model's answer never fitted its form: {problem}"
-NARROWED_OUT = "the turn had to end ({why}) and its last reply held no answer"
-CUT_NARROWED = "the turn had to end ({why}) and its last reply was cut off"
+NARROWED_OUT = "the turn had to end and its last reply held no answer: {why}"
+CUT_NARROWED = "the turn had to end and its last reply was cut off: {why}"
 OVERFLOW = "this turn alone needs about {needed} tokens, and {room} fit the model's window beside its answer"
 OVER_BUDGET = "the next model call could bring the turn to {would} tokens, its budget is {budget}"
 OVER_MONEY = "the next model call could bring the turn to ${would:.4f}, its budget is ${budget:.4f}"
@@ -115,16 +121,17 @@ def action_result(name: str, text: str) -> str:
     return ACTION_RESULT.format(name=name, text=text)
 
 
-def example_question(topic: str, noun: str, given: str, number: int) -> str:
-    """What a user might ask to have a tool used with the values `given`."""
+def example_question(topic: str, noun: str, given: str, language: int) -> str:
+    """What a user might ask to have a tool used with the values `given`; `language` is 0 or 1."""
     asked = EXAMPLE_QUESTIONS if given else EXAMPLE_BARE_QUESTIONS
-    return asked[number % 2].format(topic=topic, noun=noun, given=given)
+    return asked[language].format(topic=topic, noun=noun, given=given)
 
 
 def example_result(about: str, number: int) -> str:
-    return EXAMPLE_RESULTS[number % 2].format(about=about)
+    return EXAMPLE_RESULTS[number % len(EXAMPLE_RESULTS)].format(about=about)
 
 
+@lru_cache(maxsize=1024)
 def respond_arguments(message: str, awaiting: bool) -> str:
     """The arguments of the `respond` call that would have delivered this message."""
     return dumps({"message": message, "awaiting_user_input": awaiting}, ensure_ascii=False)
