@@ -16,7 +16,7 @@ from vancetope.events import CorrectionSent, RoundStarted, TurnEnded, TurnStarte
 from vancetope.messages import Accepted, History, Note, Reply, System, User
 from vancetope.model_call import Sent, ask_model, halted
 from vancetope.models.base import cost_of
-from vancetope.outcome import Enforcement, Outcome, Turn
+from vancetope.outcome import FAILURES, Enforcement, Outcome, Turn
 from vancetope.tool_calls import refused, settled
 
 
@@ -100,7 +100,8 @@ def finish(ctx: Context, log: Log, end: End) -> Turn:
         messages.append(Accepted(end.message, end.awaiting_user_input))
     else:
         log.streamer.rejected()
-        messages += [System(end.reason)] if end.reason and ctx.rules.role == "primary" else []
+        failed = end.outcome in FAILURES and ctx.rules.role == "primary"
+        messages += [System(end.reason)] if failed else []
     turn = Turn(
         outcome=end.outcome,
         message=end.message,

@@ -12,6 +12,7 @@ from typing import Any
 
 import httpx
 import pytest
+
 from tests.backends.listening import (
     ACTIONS,
     BOTH,
@@ -24,7 +25,7 @@ from tests.backends.listening import (
     result,
     until,
 )
-
+from vancetope import ask
 from vancetope.backends.faults import (
     KINDS,
     SCENARIOS,
@@ -434,3 +435,16 @@ def test_the_command_serves_until_interrupted() -> None:
             with contextlib.suppress(ProcessLookupError):
                 process.kill()
     assert (process.returncode, errors) == (0, "")
+
+
+@pytest.mark.parametrize("enforcement", ["native", "constrained"])
+async def test_the_clock_scenario_plays_a_tool_turn_under_both_enforcements(enforcement: EnforcementName) -> None:
+    def get_time(city: str) -> str:
+        """Tell the time."""
+        return f"15:42 in {city}"
+
+    async with FaultServer(SCENARIOS["clock"]) as server:
+        settings = {"servers": {"lab": {"kind": "vllm", "url": server.base_url, "model": "m"}}}
+        turn = await ask("Time?", model="lab:m", settings=settings, tools=[get_time], enforcement=enforcement)
+    assert turn.message == "It is 15:42 in Paris in Paris."
+    assert (turn.rounds, server.violations) == (2, [])

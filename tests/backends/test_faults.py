@@ -11,6 +11,7 @@ from typing import Any
 
 import httpx
 import pytest
+
 from tests.backends.listening import (
     BOTH,
     CONSTRAINED,
@@ -22,7 +23,6 @@ from tests.backends.listening import (
     heard,
     until,
 )
-
 from vancetope.backends.faults import (
     KINDS,
     NARRATIONS,

@@ -10,8 +10,8 @@ from typing import Any
 
 import httpx
 import pytest
-from tests.backends.openai_raw import HANG_UP, HOLD, STREAM, chunked, delta, event, page, serving, stream
 
+from tests.backends.openai_raw import HANG_UP, HOLD, STREAM, chunked, delta, event, page, serving, stream
 from vancetope.backends.base import Request
 from vancetope.backends.openai import PROFILES, OpenAICompatible, Profile, QuotaSpent, client
 from vancetope.backends.openai.failures import Where, lost, retry_after

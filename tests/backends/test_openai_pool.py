@@ -11,6 +11,7 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
+
 from tests.backends.openai_raw import (
     DONE,
     HOLD,
@@ -26,7 +27,6 @@ from tests.backends.openai_raw import (
     serving_in_a_thread,
     stream,
 )
-
 from vancetope.backends.base import Request
 from vancetope.backends.openai import PROFILES, OpenAICompatible, pool
 from vancetope.backends.openai.pool import Origin

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 import stamina
-from tests.backends.openai_raw import DONE, STREAM, USAGE, answer, chunked, delta, event, page, said, serving, stream
 
+from tests.backends.openai_raw import DONE, STREAM, USAGE, answer, chunked, delta, event, page, said, serving, stream
 from vancetope.backends.base import CallPiece, ModelSettings, Piece, Request, TextPiece, ThinkingPiece
 from vancetope.backends.openai import PROFILES, OpenAICompatible, course
 from vancetope.backends.openai.reading import calls_in, finish_in, text_in, usage_in

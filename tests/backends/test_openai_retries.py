@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 import stamina
+
 from tests.backends.openai_raw import (
     DONE,
     HANG_UP,
@@ -25,7 +26,6 @@ from tests.backends.openai_raw import (
     serving,
     stream,
 )
-
 from vancetope.backends.base import Piece, Request, Restarted, TextPiece
 from vancetope.backends.openai import PROFILES, OpenAICompatible
 from vancetope.errors import ModelError, RateLimited, ReplyBroken, ServerFailed

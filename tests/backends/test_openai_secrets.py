@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.backends.openai_raw import DONE, HANG_UP, Asked, answer, delta, event, page, said, serving, stream
 
+from tests.backends.openai_raw import DONE, HANG_UP, Asked, answer, delta, event, page, said, serving, stream
 from vancetope.backends.base import ModelSettings, Request
 from vancetope.backends.openai import PROFILES, OpenAICompatible, mask, masked
 from vancetope.errors import ModelError

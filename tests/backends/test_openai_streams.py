@@ -10,9 +10,9 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
+
 from tests.backends.openai_raw import serving, stream
 from tests.backends.test_openai_replies import CHUNK, FRAMINGS, QUIRKS, assert_told
-
 from vancetope.backends.base import Piece, Request
 from vancetope.backends.openai import PROFILES, OpenAICompatible
 from vancetope.backends.openai.assembly import Assembly, take

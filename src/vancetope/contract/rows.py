@@ -42,7 +42,7 @@ def narrowed(seen: Seen) -> Verdict | None:
     if len(seen.responds) == 1 and whole:
         answers = tuple(sentences.DELIVERED if each is whole[0] else sentences.NOT_RUN for each in seen.reads)
         return _accepted(seen, whole[0], answers)
-    why = seen.state.narrow.reason
+    why = seen.state.narrow.sentence
     if seen.was_cut:
         twice = seen.in_a_row("cut") > 1
         outcome = Outcome.OUTPUT_TRUNCATED if twice else Outcome.INCOMPLETE

@@ -63,15 +63,30 @@ class Asked:
 
     @property
     def result(self) -> str | None:
-        """The text of the last message, if that is a tool's result."""
+        """The text of the last message, if that is a tool's result; in the action form, what follows an action that
+        does not end the turn."""
         last = self.messages[-1] if self.messages else {}
-        return text_of(last.get("content")) if last.get("role") == "tool" else None
+        if last.get("role") == "tool":
+            return text_of(last.get("content"))
+        before = self.messages[-2] if self.schema is not None and len(self.messages) > 1 else {}
+        if before.get("role") != "assistant" or not _works(text_of(before.get("content"))):
+            return None
+        return text_of(last.get("content")).split("\n", 1)[-1]
 
     @property
     def said(self) -> str:
         """What the last user message says; empty if there is none."""
         said = [text_of(each.get("content")) for each in self.messages if each.get("role") == "user"]
         return said[-1] if said else ""
+
+
+def _works(text: str) -> bool:
+    """Whether this is an action of a tool that does not end the turn."""
+    try:
+        action = json.loads(text)
+    except ValueError:
+        return False
+    return isinstance(action, dict) and action.get("tool") not in (None, "respond", "answer")
 
 
 def text_of(content: object) -> str:

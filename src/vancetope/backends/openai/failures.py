@@ -41,6 +41,7 @@ _TOO_LONG = (
     "prompt is too long",
     "input is too long",
     "longer than the maximum model length",
+    "exceeds the maximum number of tokens",
 )
 _QUOTA = ("insufficient_quota", "billing_hard_limit_reached", "insufficient balance", "credit balance is too low")
 # The status that a failure inside a stream would have had, by its type or code.

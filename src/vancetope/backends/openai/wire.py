@@ -12,6 +12,7 @@ from vancetope.backends.base import Request
 from vancetope.backends.openai.profiles import Profile
 from vancetope.errors import ConfigError
 from vancetope.messages import Assistant, Call, File, Image, Part, Result, ToolSpec, User
+from vancetope.schema.strict import NotJson, parse
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _MARKER = re.compile(r"<\|(?=[^|<>\n]{1,40}\|>)")
@@ -112,8 +113,8 @@ def _call(call: Call, raw: bool) -> dict[str, Any]:
 @lru_cache(maxsize=1024)
 def _is_object(text: str) -> bool:
     try:
-        return isinstance(json.loads(text), dict)
-    except ValueError:
+        return isinstance(parse(text), dict)
+    except NotJson:
         return False
 
 
