@@ -47,6 +47,7 @@ from vancetope.backends.faults.fault import DONE
 from vancetope.backends.faults.wire import Close, Data, Head
 from vancetope.backends.scripted import call, respond, restarted, say
 from vancetope.errors import ConfigError
+from vancetope.outcome import EnforcementName
 
 FINAL = json.dumps({"message": DONE, "awaiting_user_input": True}, ensure_ascii=False)
 PARIS = '{"city": "Paris"}'

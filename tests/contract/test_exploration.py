@@ -10,6 +10,7 @@ from itertools import product
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from tests.contract.truth import (
     LONG,
     NATURAL,
@@ -28,7 +29,6 @@ from tests.contract.truth import (
     poll,
 )
 from tests.harness import play
-
 from vancetope.backends.scripted import call, calls, cut, empty, filtered, malformed, refuse, respond, say, think
 from vancetope.contract import calls as calls_module
 from vancetope.contract import judge as judge_module

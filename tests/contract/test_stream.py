@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.harness import play, shown
 
+from tests.harness import play, shown
 from vancetope.backends.scripted import call, calls, raw_call, respond, restarted, say
 from vancetope.events import MessageCommitted, MessageDelta, MessageRetracted, TextDelta
 from vancetope.outcome import EnforcementName, Outcome

@@ -3,8 +3,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from tests.contract.truth import EXAMPLES, LONG, NARROW, NATURAL, RULES, Example, hello, holds, paris, played
 
+from tests.contract.truth import EXAMPLES, LONG, NARROW, NATURAL, RULES, Example, hello, holds, paris, played
 from vancetope.backends.scripted import calls, empty, say
 from vancetope.contract import call_rows, rows
 from vancetope.contract.judge import begin, judge, ran

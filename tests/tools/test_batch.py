@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.tools.running import planned, workshop
 
+from tests.tools.running import planned, workshop
 from vancetope.events import Event, ToolEnded, ToolProgress, ToolStarted
 from vancetope.messages import Call, Result, ToolSpec
 from vancetope.tools import batch

@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.tools.running import answer
 
+from tests.tools.running import answer
 from vancetope.schema.validate import compile
 from vancetope.tools.clock import SPEC, clock
 from vancetope.tools.failure import ToolFailed

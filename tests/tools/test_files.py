@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.tools.running import answer, planned, workshop
 
+from tests.tools.running import answer, planned, workshop
 from vancetope.errors import ConfigError
 from vancetope.schema.validate import compile
 from vancetope.tools import reading

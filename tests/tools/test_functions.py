@@ -13,8 +13,8 @@ from typing import Annotated, Any, Literal
 
 import pytest
 from pydantic import BaseModel, Field
-from tests.tools.running import answer, context
 
+from tests.tools.running import answer, context
 from vancetope.errors import ConfigError
 from vancetope.messages import ToolSpec
 from vancetope.schema.validate import compile

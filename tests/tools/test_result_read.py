@@ -7,8 +7,8 @@ import sys
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.tools.running import answer
 
+from tests.tools.running import answer
 from vancetope.schema.validate import compile
 from vancetope.tools.blobs import Blobs
 from vancetope.tools.failure import ToolFailed
