@@ -19,7 +19,8 @@ TEXTS = {
     "turn": "Two requests and one tool, against a server that answers at once. `raw httpx` parses the same replies and "
     "runs the same function. Everybody has the shipped defaults, tracing off, and a process of their own; they run in "
     "turn, one at a time. A ratio is taken within a round; shown are the median and the quartiles over the rounds.",
-    "history": "The same turn after 10 and after 1,000 messages of history.",
+    "history": "The same turn after 10 and after 1,000 messages of history. An earlier answer goes out as the call of "
+    "`respond` that would have given it, with its result, so 1,000 messages of ours are 1,500 on the wire.",
     "start": "CPU seconds of a whole process, user and system. The goal: 0.4 for `import vancetope` and for the help.",
     "local": "SmolLM2-135M as it ships. *Held*: the turn ended by `respond`. *Value told*: the delivered message holds "
     "the value that only the tool knew.",

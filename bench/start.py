@@ -27,11 +27,11 @@ def report() -> str:
     failed: set[str] = set()
     for number in range(ROUNDS + 1):
         for name, command in COMMANDS.items():
-            seconds, code = _cpu(command)
+            spent, code = _cpu(command)
             if code:
                 failed.add(name)
             if number:  # the first run fills the caches of the file system
-                found[name].append(seconds)
+                found[name].append(spent)
     base = found["import httpx"]
     rows = []
     for name, seconds in found.items():
