@@ -343,3 +343,10 @@ def test_every_message_is_shown_once_a_user_has_spoken(messages: tuple[Message, 
     for each in messages:
         if isinstance(each, Result | Note):
             assert each.text in chat
+
+
+def test_calls_of_a_tool_api_are_kept_and_show_that_the_constraint_was_dropped() -> None:
+    called = (Call("x", "get_time", '{"city": "Paris"}'),)
+    kept = decoded('{"tool": "respond", "arguments": {"message": "Hi"}}', calls=called)
+    assert (kept.calls, kept.unforced) == (called, True)
+    assert kept.text.startswith("{")

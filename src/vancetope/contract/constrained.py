@@ -74,8 +74,10 @@ def actions(view: View, model: ModelInfo) -> tuple[ToolSpec, ...]:
 
 
 def reply(raw: Reply, view: View, model: ModelInfo) -> Reply:
-    """The action in a reply's text as a call. What is no action stays text and is marked as not enforced; a cut action
-    keeps the part of the message that was written."""
+    """The action in a reply's text as a call. What is no action stays as it is, calls of a tool API among it, and is
+    marked as not enforced; a cut action keeps the part of the message that was written."""
+    if raw.calls:
+        return replace(raw, unforced=True)
     try:
         value = parse(raw.text.strip())
     except NotJson:
