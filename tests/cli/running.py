@@ -76,14 +76,13 @@ def cli(*arguments: str, stdin: bytes | Stream = b"", out: Stream | None = None,
     return Ran(code, out.text, err.text)
 
 
-def child(*arguments: str | bytes, stdin: bytes | None = b"", cwd: Path | None = None, **env: str) -> Ran:
+def child(*arguments: str | bytes, stdin: bytes = b"", env: Mapping[str, str] | None = None) -> Ran:
     """Run the command as a child process."""
     done = subprocess.run(
         [COMMAND, *arguments],
         input=stdin,
         capture_output=True,
-        cwd=cwd,
-        env={**os.environ, **env},
+        env={**os.environ, **(env or {})},
         timeout=30,
         check=False,
     )

@@ -13,8 +13,6 @@ def main() -> None:
         code = run(sys.argv[1:])
     except KeyboardInterrupt:
         code = 130
-    except BrokenPipeError:
-        code = 141
     _leave(code)
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import errno
 import os
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from vancetope import __version__
 from vancetope.cli import options as opt
-from vancetope.cli.trouble import Refused, failed, print_json
+from vancetope.cli.trouble import BROKEN_PIPE, INTERRUPTED, Refused, failed, print_json
 
 if TYPE_CHECKING:
     from vancetope.cli.wishes import Wishes
@@ -34,7 +35,7 @@ app.add_typer(models_app, name="models")
 
 
 def run(arguments: list[str]) -> int:
-    """Run one command; its exit code. Only KeyboardInterrupt and a broken pipe leave as exceptions."""
+    """Run one command; its exit code. Only KeyboardInterrupt leaves as an exception."""
     as_json = "--json" in arguments
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115, PTH123 (it stays open as long as we live)
@@ -43,8 +44,10 @@ def run(arguments: list[str]) -> int:
             stream.reconfigure(errors="replace")  # type: ignore[union-attr]
     try:
         return int(app(arguments, prog_name="vancetope", standalone_mode=False) or 0)
-    except BrokenPipeError:
-        raise
+    except (SystemExit, BrokenPipeError):  # the parser leaves in this way when the reader of its help is gone
+        return BROKEN_PIPE
+    except typer.Abort:
+        return INTERRUPTED
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG):
             return failed(Refused(f"the output cannot be written: {error.strerror}"), as_json=False)
@@ -102,7 +105,7 @@ def chat_command(
         as_json=as_json,
         wire=wire,
     )
-    return chat(wishes)
+    return _unless_unread(lambda: chat(wishes))
 
 
 @app.command("ask")
@@ -149,7 +152,7 @@ def ask_command(
         wire=wire,
         quiet=quiet,
     )
-    return ask(prompt, wishes, Files(history=history, save=save))
+    return _unless_unread(lambda: ask(prompt, wishes, Files(history=history, save=save)))
 
 
 def _wishes(*, local: bool, **said: Any) -> Wishes:
@@ -169,7 +172,9 @@ def models_command(ctx: typer.Context, no_probe: opt.NoProbe = False, as_json: o
     """What can be used here, and why not; `models pull` fetches a local model."""
     from vancetope.cli.models import models
 
-    return models(probe=not no_probe, as_json=as_json) if ctx.invoked_subcommand is None else 0
+    if ctx.invoked_subcommand is not None:
+        return 0
+    return _unless_unread(lambda: models(probe=not no_probe, as_json=as_json))
 
 
 @models_app.command("pull")
@@ -177,4 +182,12 @@ def pull_command(model: opt.PullName = None) -> int:
     """Fetch a local model into the cache."""
     from vancetope.cli.models import pull
 
-    return pull(model)
+    return _unless_unread(lambda: pull(model))
+
+
+def _unless_unread(command: Callable[[], int]) -> int:
+    """The exit code of a command, or of a command that nobody reads any more: the parser would call that a failure."""
+    try:
+        return command()
+    except BrokenPipeError:
+        return BROKEN_PIPE

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from prompt_toolkit import PromptSession
-from prompt_toolkit.application import in_terminal
 from prompt_toolkit.formatted_text import ANSI
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
@@ -86,7 +85,7 @@ class Screen:
             painter.cancel()
             with suppress(asyncio.CancelledError):
                 await painter
-            await self.flush()
+            self.flush()
 
     def leave(self, code: int) -> None:
         """End `run` with this exit code."""
@@ -146,8 +145,8 @@ class Screen:
     def is_asking(self) -> bool:
         return self._question is not None
 
-    async def flush(self) -> None:
-        """Print what was settled, for good."""
+    def flush(self) -> None:
+        """Print what was settled, for good. The terminal stays raw: what is typed meanwhile is not echoed."""
         parts, self._settled = self._settled, []
         if not parts:
             return
@@ -155,9 +154,12 @@ class Screen:
 
         if self._console is None:
             self._console = console_for(sys.stdout)
-        async with in_terminal():
-            self._console.print(together(parts, self._above))
+        app = self._session.app
+        if app.is_running:
+            app.renderer.erase()
+        self._console.print(together(parts, self._above))
         self._above = parts[-1]
+        app.invalidate()
 
     async def _paint(self) -> None:
         took = 0.0
@@ -169,7 +171,7 @@ class Screen:
             self._picture = self._pictured()
             took = time.monotonic() - began
             if self._settled:
-                await self.flush()
+                self.flush()
             elif self._picture != before:
                 self._session.app.invalidate()
 
