@@ -52,7 +52,7 @@ def test_a_conversation_in_a_terminal(env: dict[str, str], tmp_path: Path) -> No
     with terminal("chat", "--model", "openai:demo", env=env) as chat:
         chat.type("typed early\r")
         shown = chat.until("Ford here. Ask me anything.")
-        assert "openai:demo at http://127.0.0.1:" in shown
+        assert "openai:demoathttp://127.0.0.1:" in shown
         chat.until("You said typed early.")
         chat.type("read nothing.txt\r")
         chat.until('✗ file_read(path="nothing.txt") failed')

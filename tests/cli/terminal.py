@@ -34,17 +34,23 @@ class Terminal:
     def seen(self) -> str:
         return _CODE.sub("", self.raw).replace("\r", "")
 
+    @property
+    def _dense(self) -> str:
+        """The same without white space: a repaint moves about with it."""
+        return "".join(self.seen.split())
+
     def type(self, text: str) -> None:
         os.write(self._end, text.encode())
 
     def until(self, text: str) -> str:
-        """Read until this text has come since the last call; what came."""
+        """Read until this text, white space apart, has come since the last call; what came, without white space."""
         give_up = time.monotonic() + PATIENCE
-        while text not in self.seen[self._read :]:
+        dense = "".join(text.split())
+        while dense not in self._dense[self._read :]:
             if not self._more(give_up):
-                raise AssertionError(f"{text!r} did not come, but:\n{self.seen[self._read :]}")
-        start, self._read = self._read, self.seen.index(text, self._read) + len(text)
-        return self.seen[start : self._read]
+                raise AssertionError(f"{text!r} did not come, but:\n{self._dense[self._read :]}")
+        start, self._read = self._read, self._dense.index(dense, self._read) + len(dense)
+        return self._dense[start : self._read]
 
     def end(self) -> int:
         """Read to the end; the exit code."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from vancetope.backends.base import ModelSettings, Request
 from vancetope.contract import sentences
 from vancetope.contract.rules import RESPOND
@@ -51,7 +53,13 @@ def _lower(message: Message, position: int, *, as_call: bool) -> tuple[User | As
         case Accepted(text=text, awaiting_user_input=awaiting):
             if not as_call:
                 return (Assistant(text),)
-            call = Call(f"a{position:08d}", RESPOND, sentences.respond_arguments(text, awaiting))
-            return Assistant("", (call,)), Result(call.id, RESPOND, sentences.DELIVERED)
+            return _delivered(text, awaiting, position)
         case System():
             return ()
+
+
+@lru_cache(maxsize=1024)
+def _delivered(text: str, awaiting: bool, position: int) -> tuple[Assistant, Result]:
+    """An accepted message as the call that delivered it; kept, because every round shows the whole past again."""
+    call = Call(f"a{position:08d}", RESPOND, sentences.respond_arguments(text, awaiting))
+    return Assistant("", (call,)), Result(call.id, RESPOND, sentences.DELIVERED)

@@ -1,7 +1,6 @@
 """Every sentence the runtime says to a model, and the reasons it gives to people."""
 
 from collections.abc import Iterable
-from functools import lru_cache
 from json import dumps
 
 # To the model: as the result of a call.
@@ -131,7 +130,6 @@ def example_result(about: str, number: int) -> str:
     return EXAMPLE_RESULTS[number % len(EXAMPLE_RESULTS)].format(about=about)
 
 
-@lru_cache(maxsize=1024)
 def respond_arguments(message: str, awaiting: bool) -> str:
     """The arguments of the `respond` call that would have delivered this message."""
     return dumps({"message": message, "awaiting_user_input": awaiting}, ensure_ascii=False)
