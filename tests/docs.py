@@ -9,7 +9,7 @@ from pathlib import Path
 from vancetope.contract.call_rows import CALL_TABLE
 from vancetope.contract.rows import TABLE
 from vancetope.outcome import Outcome, Role
-from vancetope.process import MOVES, rest
+from vancetope.process import MOVES, Status, rest
 
 CONTRACT = Path(__file__).parent.parent / "docs" / "contract.md"
 
@@ -45,7 +45,7 @@ def status_table() -> str:
 
 def moves_table() -> str:
     return table(
-        ("from", "to"), ((now.value, ", ".join(sorted(each.value for each in to)) or "-") for now, to in MOVES.items())
+        ("from", "to"), ((now.value, ", ".join(sorted(each.value for each in MOVES[now])) or "-") for now in Status)
     )
 
 
