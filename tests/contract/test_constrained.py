@@ -303,7 +303,25 @@ def test_a_tiny_model_is_asked_again_where_a_note_follows_its_own_text() -> None
     assert sides(shown, tiny=True)[-1] == ("user", f"{sentences.NOTE_PREFIX}No call.\n\nHello!")
 
 
-IDS = st.integers(0, 10_000)
+def test_a_tiny_model_is_asked_again_after_an_answer_that_was_refused() -> None:
+    refused = (
+        Assistant("", (Call("c2", "respond", '{"message":"Too long"}'),)),
+        Result("c2", "respond", "Shorter.", ok=False),
+    )
+    assert sides(view(HELLO, *used("get_time"), *refused), tiny=True)[-3:] == [
+        ("user", "Result of get_time:\n15:42"),
+        ("model", action("respond", {"message": "Too long"})),
+        ("user", f"{sentences.NOTE_PREFIX}Shorter.\n\nResult of get_time:\n15:42"),
+    ]
+    assert sides(view(HELLO, *refused))[-1] == ("user", "Result of respond:\nShorter.")
+
+
+def test_a_tiny_model_is_told_what_failed_and_not_what_to_call_next() -> None:
+    shown = view(HELLO, *used("get_time", "there is no city Pari; near: Paris", ok=False))
+    assert sides(shown, tiny=True)[-1] == ("user", "Result of get_time:\nthere is no city Pari")
+    assert sides(shown)[-1] == ("user", "Result of get_time:\nthere is no city Pari; near: Paris")
+
+
 WORDS = st.text(max_size=10)
 
 
@@ -343,6 +361,14 @@ def test_every_message_is_shown_once_a_user_has_spoken(messages: tuple[Message, 
     for each in messages:
         if isinstance(each, Result | Note):
             assert each.text in chat
+
+
+@given(messages=histories())
+def test_a_tiny_model_reads_a_question_or_a_result_last(messages: tuple[Message, ...]) -> None:
+    last = [each for each in (HELLO, *messages) if isinstance(each, User | Result)][-1]
+    side, text = sides(view(HELLO, *messages), tiny=True)[-1]
+    if side == "user":
+        assert str(text).endswith(str(last.content if isinstance(last, User) else last.text))
 
 
 def test_calls_of_a_tool_api_are_kept_and_show_that_the_constraint_was_dropped() -> None:

@@ -122,8 +122,10 @@ def test_the_conversation_s_actions_fit_and_its_answers_repeat_the_results() -> 
             assert str(asked.content).endswith(f"\n{step['arguments']['message']}")
 
 
-def test_a_single_tool_is_asked_for_in_two_languages() -> None:
-    assert [each["tool"] for each in actions_of(conversation((CLOCK,), "respond"))].count("clock") == 2
+@pytest.mark.parametrize(("count", "uses"), [(1, [3]), (2, [2, 2]), (3, [2, 1, 1]), (5, [2, 1, 1, 1, 1])])
+def test_few_tools_are_asked_for_in_several_languages(count: int, uses: list[int]) -> None:
+    used = [each["tool"] for each in actions_of(conversation(ALL[:count], "respond"))]
+    assert [used.count(each.name) for each in ALL[:count]] == uses
 
 
 def test_an_action_is_compact_and_keeps_its_letters() -> None:

@@ -101,22 +101,26 @@ def lowered(view: View, *, tiny: bool = False) -> tuple[User | Assistant | Resul
     results come from the user's side. Several calls of one reply become one action after another, each with its result:
     the model reads its own good example.
 
-    A tiny model repeats what it read last. So a note stands before what it is about, not behind it.
+    A tiny model repeats what it read last. So a sentence of the runtime, a note or the refusal of an answer, stands
+    before what it is about, the last question or result, which is said again where it is further up.
     """
     chat: list[User | Assistant] = []
     calls: dict[str, Call] = {}
-    question: User | None = None
+    about: User | None = None
+    end = _end(view)
     for message in view.messages:
-        if isinstance(message, User):
-            question = message
         if isinstance(message, Assistant):
             calls |= {each.id: each for each in message.calls}
-        if tiny and isinstance(message, Note):
-            about = chat.pop() if chat and isinstance(chat[-1], User) else question
-            _add(chat, _joined(_note(message), about) if isinstance(about, User) else _note(message))
-        else:
-            for side in _lower(message, calls, _end(view), tiny=tiny):
-                _add(chat, side)
+        sides = _lower(message, calls, end, tiny=tiny)
+        if tiny and (isinstance(message, Note) or (isinstance(message, Result) and message.name == end)):
+            if about is not None and len(sides) == 1 and chat and chat[-1] == about:
+                chat.pop()
+            note = _note(message.text)
+            sides = (*sides[:-1], note if about is None else _joined(note, about))
+        elif sides and isinstance(sides[-1], User):
+            about = sides[-1]
+        for side in sides:
+            _add(chat, side)
     return tuple(chat)
 
 
@@ -124,8 +128,8 @@ def _lower(message: Message, calls: Mapping[str, Call], end: str, *, tiny: bool)
     match message:
         case User():
             return (message,)
-        case Note():
-            return (_note(message),)
+        case Note(text=text):
+            return (_note(text),)
         case Assistant(text=text, calls=()):
             return (Assistant(text),)
         case Result(call_id=call_id, name=name, text=text, ok=ok):
@@ -149,8 +153,8 @@ def _add(chat: list[User | Assistant], side: User | Assistant) -> None:
         chat.append(side)
 
 
-def _note(note: Note) -> User:
-    return User(sentences.NOTE_PREFIX + note.text)
+def _note(text: str) -> User:
+    return User(sentences.NOTE_PREFIX + text)
 
 
 def _written_call(call: Call) -> str:

@@ -12,6 +12,7 @@ from vancetope.contract.rules import ANSWER, RESPOND
 from vancetope.messages import Assistant, ToolSpec, User
 
 MOST_TURNS = 4
+_LANGUAGES = ((0,), (0, 2), (0, 1, 2))  # of one turn, two and three turns with the same tool
 _LONGEST_TOPIC = 60
 _DEEPEST = 4
 _WORDS: Mapping[str, tuple[Any, ...]] = {
@@ -38,11 +39,13 @@ def conversation(tools: Sequence[ToolSpec], end: str) -> tuple[User | Assistant,
     """A short conversation in which each tool is used and what it said is passed on, small talk between the turns.
 
     A tiny model follows what it has seen done, hardly what it is told: one example in its system prompt, or an example
-    per tool without its turn, were measured and do not carry. Two languages, or it takes every other one for small
-    talk; a tool turn comes last, or it talks only.
+    per tool without its turn, were measured and do not carry. Three languages, or it takes every other one for
+    small talk; a tool turn comes last, or it talks only.
     """
-    twice = max(1, MOST_TURNS - len(tools))
-    shown = [(tool, language) for at, tool in enumerate(tools) for language in ((0, 1) if at < twice else (0,))]
+    most = min(max(MOST_TURNS // max(len(tools), 1), 1), len(_LANGUAGES))
+    shown = [
+        (tool, language) for at, tool in enumerate(tools) for language in _LANGUAGES[max(most, 1 if at else 2) - 1]
+    ]
     turns: list[User | Assistant] = []
     for number, (tool, language) in enumerate(shown):
         turns += [*_talk(end, number), *_tool_turn(tool, end, number, language)]

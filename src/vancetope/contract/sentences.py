@@ -50,19 +50,19 @@ ACTION_OPTIONAL = ", may be left out"
 ACTION_EXAMPLE = "For example:"
 ACTION_RESULT = "Result of {name}:\n{text}"
 
-# What is said in examples. Questions are asked in two languages, English first. The names are rare ones and the results
-# differ, so that a model learns to copy what it reads and not to guess a capital.
+# What is said in examples. Questions are asked in three languages, English first. The names are rare ones and the
+# results differ, so that a model learns to copy what it reads and not to guess a capital.
 
 EXAMPLE_MESSAGE = "It is done."
-EXAMPLE_WORDS = ("San Juan", "Zagreb", "Nairobi", "Hanoi")
+EXAMPLE_WORDS = ("Zagreb", "San Juan", "Nairobi", "Hanoi")
 EXAMPLE_TALK = (
     ("Hello!", "Hello! How can I help?"),
     ("Danke!", "Gern geschehen!"),
     ("Who are you?", "I am your assistant."),
     ("Bonjour !", "Bonjour ! Que puis-je faire ?"),
 )
-EXAMPLE_QUESTIONS = ("{topic}: {given}", "Wie ist {noun} in {given}?")
-EXAMPLE_BARE_QUESTIONS = ("{topic}", "Wie ist {noun}?")
+EXAMPLE_QUESTIONS = ("{topic}: {given}", "¿Qué {noun} hay en {given}?", "Wie ist {noun} in {given}?")
+EXAMPLE_BARE_QUESTIONS = ("{topic}", "¿Qué {noun} hay?", "Wie ist {noun}?")
 EXAMPLE_RESULTS = ("09:20, {about}", "{about}: 16:45", "{about} is ready", "good, {about}")
 
 INTERRUPTED = "interrupted"
@@ -121,7 +121,7 @@ def action_result(name: str, text: str) -> str:
 
 
 def example_question(topic: str, noun: str, given: str, language: int) -> str:
-    """What a user might ask to have a tool used with the values `given`; `language` is 0 or 1."""
+    """What a user might ask to have a tool used with the values `given`; `language` is 0, 1 or 2."""
     asked = EXAMPLE_QUESTIONS if given else EXAMPLE_BARE_QUESTIONS
     return asked[language].format(topic=topic, noun=noun, given=given)
 
