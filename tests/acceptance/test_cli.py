@@ -120,7 +120,13 @@ def test_a_reader_that_leaves_ends_the_command_quietly(long: str, server: FaultS
         assert "Broken" not in ran.err
     assert json.loads(events.out)["type"] == "turn_started"
     # Nobody reads any more, so the answer that is still being written is not waited for.
-    assert any(asked.model == "openai:slow" or asked.disconnected for asked in server.requests)
+    give_up = time.monotonic() + 5
+    while (
+        not (ended := all(each.disconnected for each in server.requests if each.model == "slow"))
+        and time.monotonic() < give_up
+    ):
+        time.sleep(0.05)
+    assert ended
 
 
 def test_closed_and_full_streams_are_one_sentence(server: FaultServer) -> None:
@@ -217,6 +223,28 @@ def test_a_chat_without_a_terminal_answers_each_line(server: FaultServer) -> Non
     assert mixed.err.count("✗ model_error") == 2
     assert (nothing.code, nothing.out) == (2, "ok\nlast\n")
     assert "is not UTF-8 text" in nothing.err
+
+
+def test_ctrl_c_ends_a_chat_that_waits_for_a_line() -> None:
+    with subprocess.Popen(
+        [COMMAND, "chat", "--model", "scripted:echo"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdin is not None
+        assert process.stderr is not None
+        process.stdin.write("eins\n")
+        process.stdin.flush()
+        said = process.stderr.readline() + process.stderr.readline()
+        assert "1 round" in said
+        time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(10) == 130
+        said += process.stderr.read()
+    assert "Traceback" not in said
+    assert "Fatal" not in said
 
 
 def test_no_disk_for_the_model_is_one_sentence(tmp_path: Path) -> None:

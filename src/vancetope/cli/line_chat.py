@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import sys
 import threading
+from collections.abc import Iterator
 from contextlib import suppress
+from typing import TextIO
 
 from vancetope.cli.ask import watcher_for
 from vancetope.cli.inputs import text_line
@@ -19,6 +21,8 @@ from vancetope.cli.wire import on_stderr
 from vancetope.cli.wishes import Wishes
 from vancetope.errors import ConfigError
 from vancetope.settings import load
+
+BLOCK = 65536
 
 
 async def line_chat(wishes: Wishes) -> int:
@@ -57,11 +61,27 @@ def _stdin() -> asyncio.Queue[bytes | None]:
     lines: asyncio.Queue[bytes | None] = asyncio.Queue()
 
     def read() -> None:
-        with suppress(OSError, ValueError, AttributeError, RuntimeError):
-            for line in sys.stdin.buffer:
-                loop.call_soon_threadsafe(lines.put_nowait, line)
-        with suppress(RuntimeError):
+        with suppress(RuntimeError):  # the loop is closed: nobody listens any more
+            with suppress(OSError, ValueError):
+                for line in _lines_of(sys.stdin):
+                    loop.call_soon_threadsafe(lines.put_nowait, line)
             loop.call_soon_threadsafe(lines.put_nowait, None)
 
     threading.Thread(target=read, name="stdin", daemon=True).start()
     return lines
+
+
+def _lines_of(stdin: TextIO | None) -> Iterator[bytes]:
+    """The lines of a stream, the last one whole or not. Its own buffer is passed by: a thread that waits inside that
+    would hold its lock when the interpreter ends."""
+    buffer = getattr(stdin, "buffer", None)
+    source = getattr(buffer, "raw", buffer)
+    begun: list[bytes] = []
+    while source is not None and (block := source.read(BLOCK)):
+        *whole, rest = block.split(b"\n")
+        for line in whole:
+            yield b"".join([*begun, line])
+            begun = []
+        begun.append(rest)
+    if any(begun):
+        yield b"".join(begun)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, Protocol, TextIO
 
 from vancetope.cli.lines import Aside, Line, Part, Said, Tone
@@ -108,12 +109,13 @@ class Terminal:
 
 
 def aside(part: Line | Aside, *, quiet: bool = False) -> None:
-    """A line on stderr; with colour where that is a terminal."""
+    """A line on stderr; with colour where that is a terminal. That nobody reads it is no reason to end."""
     if not _loud(part, quiet):
         return
     tone: Tone = part.tone if isinstance(part, Line) else "dim"
-    sys.stderr.write(toned(part.text.rstrip("\n"), tone, sys.stderr) + "\n")
-    sys.stderr.flush()
+    with suppress(OSError, ValueError):
+        sys.stderr.write(toned(part.text.rstrip("\n"), tone, sys.stderr) + "\n")
+        sys.stderr.flush()
 
 
 def toned(text: str, tone: Tone, stream: TextIO) -> str:

@@ -124,8 +124,9 @@ class Screen:
         from vancetope.backends.local.pull import pull
 
         def progress(done: int, total: int | None) -> None:
-            of = f" of {total / 1e6:.0f}" if total else ""
-            self.status(f"fetching {name}: {done / 1e6:.0f}{of} MB")
+            share = min(done / total, 1.0) if total else 0.0
+            bar = f"{'━' * round(20 * share):─<20}"
+            self.status(f"fetching {name} {bar} {done / 1e6:.0f} of {(total or 0) / 1e6:.0f} MB")
 
         try:
             return await pull(name, progress)
