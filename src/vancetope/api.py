@@ -6,11 +6,13 @@ import asyncio
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping
 from contextlib import suppress
+from functools import wraps
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar, cast
 
 from vancetope.backends.base import Backend, ModelSettings
 from vancetope.context import Budget, Patience
+from vancetope.errors import ConfigError
 from vancetope.events import Event
 from vancetope.journal import Journal
 from vancetope.lane import next_turn
@@ -21,6 +23,7 @@ from vancetope.recipes.recipe import Recipe
 from vancetope.settings import Settings
 from vancetope.tools.base import Tool
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 
@@ -65,32 +68,47 @@ async def ask(
     return await _one_turn(prepared, prompt, history, journal, on_event)
 
 
-def stream(prompt: str | Iterable[str | Text | Image | File] | User, **options: Any) -> AsyncIterator[Event]:
-    """The events of one turn, as they happen; the last is `TurnEnded`. Takes what `ask` takes, but `on_event`.
+def _streaming(function: Callable[P, Coroutine[Any, Any, Turn]]) -> Callable[P, AsyncIterator[Event]]:
+    @wraps(function)
+    async def stream(*args: P.args, **options: P.kwargs) -> AsyncIterator[Event]:
+        if options.get("on_event") is not None:
+            raise ConfigError("stream gives the events itself; on_event belongs to ask")
+        events: asyncio.Queue[Event | None] = asyncio.Queue()
+        told: dict[str, Any] = {**options, "on_event": events.put_nowait}
+        task = asyncio.ensure_future(cast(Any, function)(*args, **told))
+        task.add_done_callback(lambda _: events.put_nowait(None))
+        try:
+            while (event := await events.get()) is not None:
+                yield event
+            task.result()
+        finally:
+            if not task.done():
+                task.cancel()
+                with suppress(asyncio.CancelledError):
+                    await task
 
-    Errors of the arguments are raised by the first step. Closing the iterator early cancels the turn.
-    """
-    return _streamed(prompt, options)
+    return stream
 
 
-def ask_blocking(prompt: str | Iterable[str | Text | Image | File] | User, **options: Any) -> Turn:
-    """`ask` for scripts and notebooks: it blocks, also where an event loop is already running."""
-    return _blocking(ask(prompt, **options))
+def _blocking(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
+    @wraps(function)
+    def block(*args: P.args, **options: P.kwargs) -> T:
+        return _to_end(function(*args, **options))
+
+    return block
 
 
-async def _streamed(prompt: Any, options: Mapping[str, Any]) -> AsyncIterator[Event]:
-    events: asyncio.Queue[Event | None] = asyncio.Queue()
-    task = asyncio.ensure_future(ask(prompt, on_event=events.put_nowait, **options))
-    task.add_done_callback(lambda _: events.put_nowait(None))
-    try:
-        while (event := await events.get()) is not None:
-            yield event
-        task.result()
-    finally:
-        if not task.done():
-            task.cancel()
-            with suppress(asyncio.CancelledError):
-                await task
+stream = _streaming(ask)
+stream.__name__ = "stream"
+stream.__doc__ = """The events of one turn, as they happen; the last is `TurnEnded`.
+
+It takes what `ask` takes, but `on_event`. Errors of the arguments are raised by the first step. Closing the iterator
+early cancels the turn.
+"""
+
+ask_blocking = _blocking(ask)
+ask_blocking.__name__ = "ask_blocking"
+ask_blocking.__doc__ = """`ask` for scripts and notebooks: it blocks, also where an event loop is already running."""
 
 
 async def _one_turn(
@@ -113,7 +131,7 @@ def _nobody(event: Event) -> None:
     """Nobody listens."""
 
 
-def _blocking(work: Coroutine[Any, Any, T]) -> T:
+def _to_end(work: Coroutine[Any, Any, T]) -> T:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
