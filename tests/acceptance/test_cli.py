@@ -6,6 +6,7 @@ import json
 import os
 import resource
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -101,10 +102,10 @@ def test_the_locale_of_the_terminal_breaks_nothing(tmp_path: Path) -> None:
     for ran in side_by_side(
         partial(child, "ask", "Hi", "--model", model, env=posix),
         partial(child, "ask", "Hi", "--model", model, "--json", env=posix),
-        partial(child, "ask", "Grüße?", "--model", "scripted:echo", env=posix),
+        partial(child, "ask", "Grüße 漢字 🎉", "--model", "scripted:echo", env=posix),
     ):
         assert ran.code == 0, ran.err
-        assert "Gr" in ran.out
+        assert "Grüße 漢字 🎉" in ran.out
 
 
 def test_a_reader_that_leaves_ends_the_command_quietly(long: str, server: FaultServer) -> None:
@@ -245,6 +246,24 @@ def test_ctrl_c_ends_a_chat_that_waits_for_a_line() -> None:
         said += process.stderr.read()
     assert "Traceback" not in said
     assert "Fatal" not in said
+
+
+def test_ctrl_c_in_a_pull_leaves_nothing_behind(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        process = subprocess.Popen(
+            [COMMAND, "models", "pull", f"http://127.0.0.1:{server.getsockname()[1]}/big.gguf"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "VANCETOPE_CACHE_DIR": str(tmp_path)},
+        )
+        connection, _ = server.accept()
+        with connection:
+            connection.sendall(b"HTTP/1.1 200 OK\r\ncontent-length: 90000000\r\n\r\n" + b"GGUF".ljust(9_000_000, b"x"))
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=20)
+    assert (process.returncode, out, err) == (130, "", "")
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
 
 def test_no_disk_for_the_model_is_one_sentence(tmp_path: Path) -> None:

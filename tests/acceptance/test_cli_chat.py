@@ -97,6 +97,7 @@ def test_ctrl_c_interrupts_the_turn_and_a_second_one_leaves(env: dict[str, str])
         chat.until("half a line")
         chat.type("\x03\x03")
         assert chat.end() == 130
+        assert chat.echoes
     assert "twelve" not in chat.raw
     assert "Traceback" not in chat.raw
 
@@ -146,7 +147,24 @@ def test_the_key_that_was_found_is_asked_about_inside_the_chat(env: dict[str, st
 def test_what_cannot_work_leaves_the_terminal_as_it_was(env: dict[str, str]) -> None:
     with terminal("chat", "--model", "nonsense", env=env) as chat:
         assert chat.end() == 2
+        assert chat.echoes
     assert "vancetope: model 'nonsense': write provider:name" in chat.seen
+    assert "Traceback" not in chat.raw
+
+
+@pytest.mark.parametrize(
+    "broken", ["talk.Talk.post", "screen.Screen._pictured", "talk.Talk._lane", "transcript.Transcript.take"]
+)
+def test_a_bug_of_ours_ends_the_chat_in_one_line(env: dict[str, str], tmp_path: Path, broken: str) -> None:
+    module, name = broken.split(".", 1)
+    (tmp_path / "sitecustomize.py").write_text(
+        f"import vancetope.cli.{module} as module\ndef broken(*_, **__): raise KeyError('x')\nmodule.{name} = broken\n"
+    )
+    with terminal("chat", "--model", "openai:demo", env={**env, "PYTHONPATH": str(tmp_path)}) as chat:
+        chat.type("hello\r")
+        assert chat.end() == 1
+        assert chat.echoes
+    assert "this is a bug in vancetope (KeyError); the traceback is in" in chat.seen
     assert "Traceback" not in chat.raw
 
 

@@ -52,6 +52,11 @@ class Terminal:
         start, self._read = self._read, self._dense.index(dense, self._read) + len(dense)
         return self._dense[start : self._read]
 
+    @property
+    def echoes(self) -> bool:
+        """Whether the terminal shows what is typed, as it does outside of a chat."""
+        return bool(termios.tcgetattr(self._end)[3] & termios.ECHO)
+
     def end(self) -> int:
         """Read to the end; the exit code."""
         give_up = time.monotonic() + PATIENCE

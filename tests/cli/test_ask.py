@@ -173,6 +173,9 @@ def test_what_is_typed_wrongly_is_a_usage_error(arguments: tuple[str, ...], sent
     assert (ran.code, ran.out) == (2, "")
     assert sentence.lower() in ran.err.lower()
     assert "Traceback" not in ran.err
+    (event,) = cli("ask", "Hi", "--json", *arguments).events
+    assert (event["type"], event["code"]) == ("error", 2)
+    assert sentence.lower() in event["message"].lower()
 
 
 def test_more_than_fits_is_refused_without_reading_it_all() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 import sys
 from collections.abc import Callable
@@ -40,8 +41,9 @@ def run(arguments: list[str]) -> int:
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115, PTH123 (it stays open as long as we live)
     for stream in (sys.stdout, sys.stderr):
-        if stream is not None:
-            stream.reconfigure(errors="replace")  # type: ignore[union-attr]
+        if isinstance(stream, io.TextIOWrapper):
+            # A terminal has the encoding of its locale; who reads a pipe or a file expects UTF-8.
+            stream.reconfigure(errors="replace", encoding=None if stream.isatty() else "utf-8")
     try:
         return int(app(arguments, prog_name="vancetope", standalone_mode=False) or 0)
     except (SystemExit, BrokenPipeError):  # the parser leaves in this way when the reader of its help is gone

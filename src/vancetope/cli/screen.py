@@ -48,6 +48,7 @@ class Screen:
         self._live: Sequence[Part] = ()
         self._above: Part | None = None
         self._status = ""
+        self._failure: BaseException | None = None
         self._question: tuple[str, asyncio.Future[str]] | None = None
         self._console: Console | None = None
         self._picture: list[str] = []
@@ -65,7 +66,8 @@ class Screen:
         )
 
     async def run(self, on_open: Callable[[], None]) -> int:
-        """Show the prompt until somebody leaves; the exit code. `on_open` runs once the prompt is visible."""
+        """Show the prompt until somebody leaves; the exit code. `on_open` runs once the prompt is visible. Raises what
+        `fail` was told, and what went wrong in any callback."""
         opened: list[bool] = []
 
         def rendered(_: Any) -> None:
@@ -78,19 +80,32 @@ class Screen:
         # The terminal itself sends these only while something is printed; others may always.
         loop.add_signal_handler(signal.SIGINT, self._on_interrupt)
         loop.add_signal_handler(signal.SIGTERM, self.leave, 128 + signal.SIGTERM)
+        loop.set_exception_handler(lambda _, context: self.fail(context.get("exception")))
         painter = asyncio.create_task(self._paint())
+        painter.add_done_callback(lambda task: None if task.cancelled() else self.fail(task.exception()))
         try:
-            return await self._session.prompt_async(handle_sigint=False, set_exception_handler=False)
+            code = await self._session.prompt_async(handle_sigint=False, set_exception_handler=False)
+        except EOFError:
+            code = 0
         finally:
             painter.cancel()
             with suppress(asyncio.CancelledError):
                 await painter
-            self.flush()
+        if self._failure is not None:
+            raise self._failure
+        self.flush()
+        return code
 
     def leave(self, code: int) -> None:
         """End `run` with this exit code."""
         if self._session.app.is_running and not self._session.app.is_done:
             self._session.app.exit(result=code)
+
+    def fail(self, error: BaseException | None) -> None:
+        """End `run` with this error; the first one counts."""
+        if error is not None and self._failure is None:
+            self._failure = error
+            self.leave(1)
 
     def settle(self, parts: Sequence[Part]) -> None:
         self._settled += parts

@@ -50,21 +50,18 @@ class Talk:
         self._opener: asyncio.Task[None] | None = None
         self._others: set[asyncio.Task[None]] = set()
         self._pressed = float("-inf")
-        self._failure: BaseException | None = None
 
     async def run(self) -> int:
-        code = await self.screen.run(self._open_soon)
-        for task in (self._opener, self._keeper):
-            if task is not None and self.lane is None:
-                task.cancel()
+        try:
+            return await self.screen.run(self._open_soon)
+        finally:
+            if self._opener is not None:
+                self._opener.cancel()
                 with suppress(asyncio.CancelledError):
-                    await task
-        if self.lane is not None:
-            await self.lane.stop()
-            await self.lane.prepared.backend.aclose()
-        if self._failure is not None:
-            raise self._failure
-        return code
+                    await self._opener
+            if self.lane is not None:
+                await self.lane.stop()
+                await self.lane.prepared.backend.aclose()
 
     def _open_soon(self) -> None:
         self.screen.status("loading")
@@ -81,13 +78,11 @@ class Talk:
             self.lane = self._lane(prepared)
             tell_retries(self.screen.tell)
             await self.lane.start()
+            early, self._early = self._early, []
+            for text in early:
+                self._line(text)
         except Exception as error:
-            self._failure = error
-            self.screen.leave(1)
-            return
-        early, self._early = self._early, []
-        for text in early:
-            self._line(text)
+            self.screen.fail(error)
 
     async def _prepared(self, wishes: Wishes) -> Prepared:
         asked = wishes.asked(self._settings.default_recipe, self._wire if wishes.wire else None)
@@ -152,6 +147,7 @@ class Talk:
         task = asyncio.create_task(work)
         self._others.add(task)
         task.add_done_callback(self._others.discard)
+        task.add_done_callback(lambda task: None if task.cancelled() else self.screen.fail(task.exception()))
 
     @property
     def is_busy(self) -> bool:
