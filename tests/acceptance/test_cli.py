@@ -283,7 +283,8 @@ def test_no_disk_for_the_model_is_one_sentence(tmp_path: Path) -> None:
             capture_output=True,
             text=True,
             preexec_fn=small_files,
-            env={**os.environ, "VANCETOPE_CACHE_DIR": str(tmp_path / "cache")},
+            # Python takes a half-written .pyc for a whole one, and would leave them in our own sources.
+            env={**os.environ, "VANCETOPE_CACHE_DIR": str(tmp_path / "cache"), "PYTHONDONTWRITEBYTECODE": "1"},
             timeout=30,
             check=False,
         )

@@ -188,9 +188,11 @@ async def test_three_crashes_within_a_minute_are_one_sentence_that_names_the_log
             endpoint = await ensure_alive(lease)
             os.kill(pid_of(lease), signal.SIGABRT)
             await ensure_alive(lease, lost=endpoint)
-        os.kill(pid_of(lease), signal.SIGABRT)
+        pid = pid_of(lease)
+        os.kill(pid, signal.SIGABRT)
+        await asyncio.to_thread(wait_until_gone, pid, 10)
         with pytest.raises(LocalModelDied, match=r"crashed 3 times within a minute; its log is (\S+\.log)$") as error:
-            await ensure_alive(lease, lost=await ensure_alive(lease))
+            await ensure_alive(lease)
         assert Path(str(error.value).rpartition(" ")[2]).exists()
         lease.slot.crashes[0] -= 61  # a minute later
         await ensure_alive(lease)
