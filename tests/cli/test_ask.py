@@ -163,7 +163,9 @@ def test_what_cannot_work_is_one_sentence_and_exit_code_2(
     [
         (("--nonsense",), "No such option: --nonsense"),
         (("--enforcement", "nope"), "'nope' is not one of"),
-        (("--budget", "many"), "should be a valid integer"),
+        (("--budget", "many"), "Invalid value for '--budget'"),
+        (("--budget", "0"), "Invalid value for '--budget'"),
+        (("--temperature", "-1"), "Invalid value for '--temperature'"),
         (("--model",), "requires an argument"),
         (("two", "three"), "unexpected extra argument"),
     ],

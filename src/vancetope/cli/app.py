@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 EPILOG = (
     "Exit codes: 0 answered, 2 usage or configuration, 3 the model's server failed, 4 the turn failed otherwise, "
-    "6 over budget, 130 interrupted, 1 a bug in vancetope."
+    "6 over budget, 130 interrupted, 141 nobody reads the output, 1 a bug in vancetope."
 )
 HELP: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
@@ -171,7 +171,7 @@ def _wishes(*, local: bool, **said: Any) -> Wishes:
 
 @models_app.callback(invoke_without_command=True)
 def models_command(ctx: typer.Context, no_probe: opt.NoProbe = False, as_json: opt.Json = False) -> int:
-    """What can be used here, and why not; `models pull` fetches a local model."""
+    """What can be used here, and why not. `models pull` fetches a local model."""
     from vancetope.cli.models import models
 
     if ctx.invoked_subcommand is not None:

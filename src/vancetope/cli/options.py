@@ -45,7 +45,7 @@ Instructions: TypeAlias = Annotated[str, typer.Option(metavar="TEXT", help="Adde
 MaxIterations: TypeAlias = Annotated[int | None, typer.Option(metavar="N", help="Most rounds of the turn.")]
 MaxCorrections: TypeAlias = Annotated[int | None, typer.Option(metavar="N", help="Most corrections of the turn.")]
 BudgetWish: TypeAlias = Annotated[
-    int | None, typer.Option("--budget", metavar="TOKENS", help="Most tokens it may use.")
+    int | None, typer.Option("--budget", metavar="TOKENS", min=1, help="Most tokens it may use.")
 ]
 Deadline: TypeAlias = Annotated[float | None, typer.Option(metavar="SECONDS", help="Most time for the turn.")]
 HistoryFile: TypeAlias = Annotated[
@@ -53,7 +53,7 @@ HistoryFile: TypeAlias = Annotated[
 ]
 SaveTo: TypeAlias = Annotated[Path | None, typer.Option("--save", metavar="FILE", help="Save the conversation.")]
 Seed: TypeAlias = Annotated[int | None, typer.Option(metavar="N", help="Sample the same way again.")]
-Temperature: TypeAlias = Annotated[float | None, typer.Option(metavar="T", help="0 is the most sober.")]
+Temperature: TypeAlias = Annotated[float | None, typer.Option(metavar="T", min=0, help="0 is the most sober.")]
 NoProbe: TypeAlias = Annotated[bool, typer.Option("--no-probe", help="Ask no server.")]
 PullName: TypeAlias = Annotated[
     str | None, typer.Argument(metavar="[NAME|PATH|URL]", help="Which model; nothing is the small one.")

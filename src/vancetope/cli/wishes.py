@@ -34,8 +34,10 @@ class Wishes:
 
     def asked(self, recipe: str, wire: Callable[[str, Any], None] | None) -> Asked:
         """The same for the runtime. `recipe` is the one used where the person names none."""
+        from vancetope.context import Patience
         from vancetope.prepare import Asked
 
+        usual = Patience().last_round
         sampling = {"seed": self.seed, "temperature": self.temperature}
         return Asked(
             model=self.model,
@@ -47,6 +49,8 @@ class Wishes:
             max_validation_corrections=self.max_corrections,
             budget=self.budget,
             deadline=self.deadline,
+            # The last round that follows a deadline may not take longer than the turn was given.
+            patience=Patience(last_round=min(usual, self.deadline)) if self.deadline else None,
             model_settings={name: value for name, value in sampling.items() if value is not None},
             wire=wire,
         )
