@@ -118,6 +118,8 @@ class Lane:
                 self._ended(await self._turn())
         finally:
             self._task = None
+            if self.status is Status.RUNNING:  # something raised: the process rests, and `settled` tells it
+                self._move(Status.READY if self.prepared.rules.role == "primary" else Status.IDLE)
 
     async def _turn(self) -> Turn:
         ctx = self.prepared.context(

@@ -87,7 +87,7 @@ async def act(ctx: Context, log: Log, go: Go) -> None:
     log.state = ran(log.state, results)
     if go.say:
         log.messages.append(Note(go.say))
-    if go.again and (said := go.say or "\n".join(filter(None, go.answers))):
+    if said := go.say or "\n".join(filter(None, go.answers)):
         ctx.publish(CorrectionSent(go.row, said))
 
 

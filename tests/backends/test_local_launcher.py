@@ -186,10 +186,10 @@ async def test_three_crashes_within_a_minute_are_one_sentence_that_names_the_log
     async with serving(model, AT_ONCE) as lease:
         for _ in range(3):
             await ensure_alive(lease)
-            pid = pid_of(lease)
-            os.kill(pid, signal.SIGABRT)
-            # A signal is not instant: until it has arrived, the child may still say that it is well.
-            await asyncio.to_thread(wait_until_gone, pid, 10)
+            assert lease.slot.child is not None
+            lease.slot.child.process.send_signal(signal.SIGABRT)
+            # A signal is not instant: until its last thread has ended, the child may still say that it is well.
+            await asyncio.to_thread(lease.slot.child.process.wait, 10)
         with pytest.raises(LocalModelDied, match=r"crashed 3 times within a minute; its log is (\S+\.log)$") as error:
             await ensure_alive(lease)
         assert Path(str(error.value).rpartition(" ")[2]).exists()

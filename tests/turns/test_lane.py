@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from vancetope.backends.scripted import Answer, ScriptedBackend, call, gated, respond, say
-from vancetope.errors import IllegalMove, RateLimited
+from vancetope.errors import ConfigError, IllegalMove, RateLimited
 from vancetope.events import Event, MessageCommitted, MessageReceived, MessageRetracted, StatusChanged, TurnEnded
 from vancetope.lane import Lane
 from vancetope.messages import Accepted, Assistant, History, Result, System, User
@@ -232,3 +232,11 @@ async def test_history_can_be_carried_into_a_new_process() -> None:
     await lane.settled()
     ids = [each.id for message in lane.history if isinstance(message, Assistant) for each in message.calls]
     assert ids == ["c00100000", "c00200000"]
+
+
+async def test_a_process_rests_after_what_no_turn_can_report() -> None:
+    talk = Talk([])
+    talk.lane.post("Hi")
+    with pytest.raises(ConfigError, match="script"):
+        await talk.lane.settled()
+    assert talk.lane.status is Status.READY

@@ -17,7 +17,7 @@ from vancetope.outcome import EnforcementName
 class Compiler(Protocol):
     """A way to enforce the contract.
 
-    Contract: `request` shows the model every message of the view and allows exactly its actions; `reply` gives the
+    Contract: `request` shows the model every message of the view and allows nothing but its actions; `reply` gives the
     calls in what came back, loses nothing of it and never judges it. Both are pure.
     """
 
