@@ -95,3 +95,17 @@ def test_the_spec_is_a_schema_that_takes_null() -> None:
     assert compile(SPEC.parameters).fits({})
     assert compile(SPEC.parameters).fits({"timezone": None})
     assert not compile(SPEC.parameters).fits({"timezone": 3})
+
+
+@pytest.mark.parametrize(
+    ("asked", "zone"),
+    [
+        ("Bogotá", "America/Bogota"),
+        ("NewYork", "America/New_York"),
+        ("port au prince", "America/Port-au-Prince"),
+        ("Etc/GMT-5", "Etc/GMT-5"),
+        ("etc/gmt+5", "Etc/GMT+5"),
+    ],
+)
+async def test_accents_case_spaces_and_hyphens_do_not_matter(asked: str, zone: str) -> None:
+    assert zone in await answer(clock(), timezone=asked)

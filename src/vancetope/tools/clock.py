@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import unicodedata
 import zoneinfo
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta, tzinfo
@@ -64,7 +65,7 @@ def _found(asked: str, moment: datetime) -> tuple[str, tzinfo]:
     """The zone whose whole name, or whose city, is what was asked for."""
     if asked.upper() in ("UTC", "GMT", "Z"):
         return "UTC", UTC
-    key = asked.casefold().replace(" ", "_")
+    key = _key(asked)
     names = _whole_names().get(key) or _cities().get(key, ())
     zones = [(name, zoneinfo.ZoneInfo(name)) for name in names]
     if not zones:
@@ -72,6 +73,12 @@ def _found(asked: str, moment: datetime) -> tuple[str, tzinfo]:
     if len({_year(zone, moment) for _, zone in zones}) > 1:
         raise ToolFailed(sentences.CLOCK_AMBIGUOUS.format(asked=_quoted(asked), zones=", ".join(names)))
     return zones[0]
+
+
+def _key(name: str) -> str:
+    """A name without case, accents, spaces and hyphens: Bogotá, NewYork and port au prince are found."""
+    letters = unicodedata.normalize("NFKD", name).casefold()
+    return "".join(each for each in letters if each.isalnum() or each in "/+")
 
 
 def _year(zone: tzinfo, moment: datetime) -> tuple[timedelta | None, ...]:
@@ -82,7 +89,7 @@ def _year(zone: tzinfo, moment: datetime) -> tuple[timedelta | None, ...]:
 
 @lru_cache(maxsize=1)
 def _whole_names() -> dict[str, tuple[str, ...]]:
-    return {name.casefold(): (name,) for name in sorted(zoneinfo.available_timezones())}
+    return {_key(name): (name,) for name in sorted(zoneinfo.available_timezones())}
 
 
 @lru_cache(maxsize=1)
@@ -91,7 +98,7 @@ def _cities() -> dict[str, tuple[str, ...]]:
     for (name,) in _whole_names().values():
         region, _, city = name.rpartition("/")
         if region and region != "Etc":
-            cities[city.casefold()] = (*cities.get(city.casefold(), ()), name)
+            cities[_key(city)] = (*cities.get(_key(city), ()), name)
     return cities
 
 
