@@ -35,6 +35,7 @@ ORDER = (
     "outcome",
     "messages",
     "schema",
+    "sentences",
     "settings",
     "errors",
 )

@@ -6,9 +6,9 @@ import asyncio
 from dataclasses import dataclass, replace
 from functools import partial
 
+from vancetope import sentences
 from vancetope.backends.base import ModelSettings, Request
 from vancetope.context import Context, Halted, HaltKind, Log
-from vancetope.contract import sentences
 from vancetope.contract.verdict import End
 from vancetope.contract.view import View, estimate, estimate_message, estimate_tools, fitting
 from vancetope.errors import ContextTooLong, ModelError

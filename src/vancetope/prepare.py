@@ -9,10 +9,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from vancetope import sentences
 from vancetope.backends.base import Backend, ModelSettings
 from vancetope.backends.choose import Choice, choose, connect
 from vancetope.context import Budget, Context, Halt, Patience
-from vancetope.contract import sentences
 from vancetope.contract.compilers import Compiler, compiler
 from vancetope.contract.rules import Offer, Rules
 from vancetope.engines import Engine, engine

@@ -6,8 +6,9 @@ import asyncio
 from dataclasses import dataclass, replace
 from functools import partial
 
+from vancetope import sentences
 from vancetope.context import Context, HaltKind, Log
-from vancetope.contract import sentences, view
+from vancetope.contract import view
 from vancetope.contract.ask import ask
 from vancetope.contract.judge import begin, judge, ran
 from vancetope.contract.stream import Streamer

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vancetope import sentences
 from vancetope.backends.base import ModelSettings, Request
-from vancetope.contract import constrained, sentences
+from vancetope.contract import constrained
 from vancetope.contract.examples import action, conversation
 from vancetope.contract.rules import Rules
 from vancetope.contract.view import View

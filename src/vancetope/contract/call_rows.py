@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from vancetope.contract import sentences
+from vancetope import sentences
 from vancetope.contract.calls import Read, near_names, offered_names
 from vancetope.contract.seen import Seen
 

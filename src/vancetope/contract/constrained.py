@@ -8,8 +8,8 @@ from dataclasses import replace
 from json import dumps
 from typing import Any
 
+from vancetope import sentences
 from vancetope.backends.base import ModelSettings, Request
-from vancetope.contract import sentences
 from vancetope.contract.calls import readable
 from vancetope.contract.examples import action, conversation, described
 from vancetope.contract.grammar import action_schema

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from json import dumps
 from typing import Any
 
-from vancetope.contract import sentences
+from vancetope import sentences
 from vancetope.contract.rules import ANSWER, RESPOND
 from vancetope.messages import Assistant, ToolSpec, User
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from vancetope.contract import rows, sentences
+from vancetope import sentences
+from vancetope.contract import rows
 from vancetope.contract.calls import read
 from vancetope.contract.rules import Rules
 from vancetope.contract.seen import Seen

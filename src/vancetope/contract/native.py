@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from vancetope import sentences
 from vancetope.backends.base import ModelSettings, Request
-from vancetope.contract import sentences
 from vancetope.contract.rules import RESPOND
 from vancetope.contract.view import View
 from vancetope.messages import Accepted, Assistant, Call, Message, Note, Reply, Result, System, ToolSpec, User

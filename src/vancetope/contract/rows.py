@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from vancetope.contract import sentences
+from vancetope import sentences
 from vancetope.contract.call_rows import cut_beside, problem
 from vancetope.contract.calls import Read, message_of
 from vancetope.contract.seen import Seen

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from vancetope.contract import sentences
+from vancetope import sentences
 from vancetope.contract.calls import Read, message_of
 from vancetope.contract.rules import Rules
 from vancetope.contract.verdict import End, State, Streak

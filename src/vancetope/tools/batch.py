@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeAlias
 
+from vancetope import sentences
 from vancetope.events import Event, ToolEnded, ToolProgress, ToolStarted
 from vancetope.messages import Call, Result
-from vancetope.tools import sentences
 from vancetope.tools.base import Tool, ToolContext
 from vancetope.tools.blobs import Blobs
 from vancetope.tools.failure import failure_text

@@ -11,8 +11,9 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from functools import lru_cache, partial
 from typing import Any
 
+from vancetope import sentences
 from vancetope.messages import ToolSpec
-from vancetope.tools import sentences, threads
+from vancetope.tools import threads
 from vancetope.tools.base import Tool, ToolContext
 from vancetope.tools.failure import ToolFailed
 

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from vancetope.tools import sentences
+from vancetope import sentences
 from vancetope.tools.failure import ToolFailed
 
 OURS = ".vancetope"

@@ -7,9 +7,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from vancetope import sentences
 from vancetope.errors import ConfigError
 from vancetope.messages import ToolSpec
-from vancetope.tools import reading, sentences, threads
+from vancetope.tools import reading, threads
 from vancetope.tools.base import Tool, ToolContext
 
 DEFAULT_LINES = 500

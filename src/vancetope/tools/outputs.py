@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vancetope.tools import sentences
+from vancetope import sentences
 from vancetope.tools.blobs import Blobs
 
 

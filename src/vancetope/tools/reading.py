@@ -10,8 +10,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import BinaryIO
 
+from vancetope import sentences
 from vancetope.schema.validate import InvalidPattern, matcher
-from vancetope.tools import sentences
 from vancetope.tools.confined import FLAGS, Entry, Found, entries, opened, tree
 from vancetope.tools.failure import ToolFailed
 

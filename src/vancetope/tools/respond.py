@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from vancetope import sentences
 from vancetope.messages import ToolSpec
 from vancetope.outcome import Role
-from vancetope.tools import sentences
 
 RESPOND = "respond"
 ANSWER = "answer"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from vancetope import sentences
 from vancetope.messages import ToolSpec
-from vancetope.tools import sentences
 from vancetope.tools.base import Tool, ToolContext
 from vancetope.tools.blobs import Blobs
 from vancetope.tools.failure import ToolFailed
