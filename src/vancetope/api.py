@@ -15,8 +15,7 @@ from vancetope.context import Budget, Patience
 from vancetope.errors import ConfigError
 from vancetope.events import Event
 from vancetope.journal import Journal
-from vancetope.lane import next_turn
-from vancetope.messages import File, History, Image, Message, Text, User
+from vancetope.messages import File, History, Image, Message, Text, User, next_turn
 from vancetope.outcome import EnforcementName, Role, Turn, TurnEnd
 from vancetope.prepare import Asked, Prepared, history_of, prepare, user_message
 from vancetope.recipes.recipe import Recipe

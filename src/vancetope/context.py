@@ -28,7 +28,11 @@ HaltKind: TypeAlias = Literal["interrupted", "stopped"]
 
 
 class Halted(Exception):
-    """The turn was interrupted or stopped while it waited for this."""
+    """The turn was interrupted or stopped while it waited for this; `begun` is false if it had not even started."""
+
+    def __init__(self, *, begun: bool) -> None:
+        super().__init__("halted")
+        self.begun = begun
 
 
 class Halt:
@@ -51,7 +55,7 @@ class Halt:
         """The result of `work`. Raises `Halted` as soon as the turn is halted; `work` is cancelled and awaited then."""
         if self.event.is_set():
             work.close()
-            raise Halted
+            raise Halted(begun=False)
         task = asyncio.ensure_future(work)
         self._running.add(task)
         try:
@@ -59,7 +63,7 @@ class Halt:
         except asyncio.CancelledError:
             current = asyncio.current_task()
             if self.event.is_set() and not (current and current.cancelling()):
-                raise Halted from None
+                raise Halted(begun=True) from None
             raise
         finally:
             self._running.discard(task)
@@ -126,6 +130,8 @@ class Log:
     reply: Reply = field(default_factory=Reply)
     usage: Usage = field(default_factory=Usage)
     requests: int = 0
+    calls: int = 0
     unforced: bool = False
     told: Narrow | None = None
     hidden: int = 0
+    memo: dict[int, Any] = field(default_factory=dict)

@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeAlias
 from vancetope.context import Halt
 from vancetope.errors import IllegalMove
 from vancetope.events import Event, MessageReceived, Notice, StatusChanged
-from vancetope.messages import Assistant, History, User, text_of
+from vancetope.messages import History, System, User, next_turn, text_of
 from vancetope.outcome import Outcome, Turn
 from vancetope.prepare import Prepared, user_message
 from vancetope.process import CloseReason, Status, moved, rest
@@ -54,11 +54,19 @@ class Lane:
         self._session = session
         self._publish = publish
         self._inbox: deque[Posted] = deque()
+        self._drained: list[User] = []
         self._halt = Halt()
         self._task: asyncio.Task[None] | None = None
+        self._failure: Exception | None = None
+        self._stopping = False
 
     async def start(self, first: Any = None) -> Turn:
-        """Open the process. Without a first message it greets; with one it answers that, and returns that turn."""
+        """Open the process. Without a first message it greets; with one it answers that, and returns that turn.
+
+        Raises `IllegalMove` if the process is open already.
+        """
+        if self.status is not Status.INIT:
+            raise IllegalMove(f"the process is {self.status}; only one that is init can be started")
         if first is not None:
             self.post(first)
             return await self.settled()
@@ -68,25 +76,34 @@ class Lane:
         )
         turn = await self.prepared.engine.start(ctx, self.prepared.recipe.params.greeting or None)
         self._ended(turn)
+        self._wake()
         return turn
 
     def post(self, content: Any, mode: Mode = "follow_up") -> None:
         """Put a message into the inbox, and start a turn if none runs. Raises `ConfigError` for a message that cannot
-        be sent and `IllegalMove` if the process is closed; then nothing was posted."""
+        be sent and `IllegalMove` if the process is closed or being closed; then nothing was posted."""
         message = user_message(content, self.prepared.info)
-        if self.status is Status.CLOSED:
+        if self.status is Status.CLOSED or self._stopping:
             raise IllegalMove("the process is closed; it takes no more messages")
         self._inbox.append(Posted(message, mode))
         self._publish(MessageReceived(text_of(message.content), mode))
-        if self._task is None:
-            self._halt = Halt()
+        self._wake()
+
+    def _wake(self) -> None:
+        """Start the task of the lane, if there is a message and nothing runs."""
+        if self._inbox and self._task is None and self.status not in (Status.RUNNING, Status.CLOSED):
             self._task = asyncio.create_task(self._drain_inbox())
-            self._move(Status.RUNNING)
+            self._begin()
 
     async def settled(self) -> Turn:
-        """Wait until the process rests; the last turn. Cancelling the wait does not cancel the turn."""
+        """Wait until the process rests; the last turn. Cancelling the wait does not cancel the turn.
+
+        What a turn cannot report (weights that were deleted, a bug) is raised here; the process takes messages again.
+        """
         if self._task is not None:
             await asyncio.shield(self._task)
+        if self._failure is not None:
+            raise self._failure
         if self.last is None:
             raise IllegalMove("the process has not had a turn yet")
         return self.last
@@ -102,7 +119,8 @@ class Lane:
         return dropped
 
     async def stop(self) -> None:
-        """Close the process for good; a running turn ends as `stopped`."""
+        """Close the process for good; a running turn ends as `stopped`, and none follows."""
+        self._stopping = True
         if self._task is not None:
             self._halt.set("stopped")
             await asyncio.shield(self._task)
@@ -111,15 +129,19 @@ class Lane:
 
     async def _drain_inbox(self) -> None:
         try:
-            while self._inbox and self.status is not Status.CLOSED:
+            while self._inbox and self.status is not Status.CLOSED and not self._stopping:
                 if self.status is not Status.RUNNING:
-                    self._halt = Halt()
-                    self._move(Status.RUNNING)
-                self._ended(await self._turn())
+                    self._begin()
+                try:
+                    self._ended(await self._turn())
+                except Exception as error:
+                    self._failed(error)
         finally:
             self._task = None
-            if self.status is Status.RUNNING:  # something raised: the process rests, and `settled` tells it
-                self._move(Status.READY if self.prepared.rules.role == "primary" else Status.IDLE)
+
+    def _begin(self) -> None:
+        self._halt, self._failure, self._drained = Halt(), None, []
+        self._move(Status.RUNNING)
 
     async def _turn(self) -> Turn:
         ctx = self.prepared.context(
@@ -135,9 +157,10 @@ class Lane:
 
     def _take(self, round: int) -> tuple[User, ...]:
         """All messages for the first round, later the steering ones, in the order in which they were posted."""
-        taken = [each for each in self._inbox if round == 0 or each.mode == "steer"]
-        self._inbox = deque(each for each in self._inbox if each not in taken)
-        return tuple(each.message for each in taken)
+        taken = [each.message for each in self._inbox if round == 0 or each.mode == "steer"]
+        self._inbox = deque(each for each in self._inbox if round != 0 and each.mode != "steer")
+        self._drained += taken
+        return tuple(taken)
 
     def _ended(self, turn: Turn) -> None:
         self.last = turn
@@ -151,6 +174,13 @@ class Lane:
         if status is Status.READY and turn.outcome is Outcome.RESPOND and not self._inbox:
             self._publish(Notice("nothing pending"))
 
+    def _failed(self, error: Exception) -> None:
+        """A turn that raised has no outcome; its messages stay, and the process rests."""
+        self._failure = error
+        self.history = History((*self.history, *self._drained, System(str(error) or type(error).__name__)))
+        self.turn_no += 1
+        self._move(Status.READY if self.prepared.rules.role == "primary" else Status.IDLE)
+
     def _close(self, reason: CloseReason) -> None:
         self._move(Status.CLOSED)
         self.close_reason = reason
@@ -161,15 +191,3 @@ class Lane:
     def _move(self, to: Status) -> None:
         self.status = moved(self.status, to)
         self._publish(StatusChanged(to.value))
-
-
-def next_turn(history: History) -> int:
-    """The number for the next turn: above every turn that left a call in the history, so that no id comes twice."""
-    turns = [
-        int(call.id[1:-5], 16)
-        for message in history
-        if isinstance(message, Assistant)
-        for call in message.calls
-        if call.id[:1] == "c" and len(call.id) >= 9 and all(each in "0123456789abcdef" for each in call.id[1:])
-    ]
-    return max(turns, default=0) + 1

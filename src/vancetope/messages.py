@@ -6,14 +6,20 @@ backend's business; what a model may see of them is the contract's.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from itertools import pairwise
 from typing import Any, Literal, TypeAlias, overload
+from unicodedata import category
 
 from vancetope.errors import HistoryError
 
 HISTORY_VERSION = 1
+
+_DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
+_OURS = re.compile(r"c[0-9a-z]{8}")
 
 
 class Finish(StrEnum):
@@ -222,9 +228,36 @@ class History(Sequence[Message]):
         return checked(cls(stored.messages))
 
 
+def whole_characters(text: str) -> str:
+    """The text with halves of surrogate pairs joined, or replaced where the other is missing: a half has no bytes."""
+    if text.isascii():
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def says_something(text: str) -> bool:
+    """Whether a person would see anything of this text: blank text is no text, also where it is zero-width."""
+    return any(not each.isspace() and category(each) not in ("Cf", "Cc") for each in text)
+
+
+def call_id(turn: int, number: int) -> str:
+    """The id of a turn's call with this number: nine letters and digits, which every provider takes."""
+    return f"c{_base36(turn, 3)}{_base36(number, 5)}"
+
+
+def next_turn(history: History) -> int:
+    """The number for the next turn: above every turn in the history, so that no id of a call or message comes twice."""
+    calls = (call for message in history if isinstance(message, Assistant) for call in message.calls)
+    users = sum(isinstance(each, User) and not isinstance(before, User) for before, each in pairwise((None, *history)))
+    turns = [int(call.id[1:4], 36) for call in calls if _OURS.fullmatch(call.id)]
+    return max([users, *turns]) + 1
+
+
 def checked(history: History) -> History:
-    """The same history, if every call in it has exactly one result, right behind it and in order, under an id of its
-    own. Raises `HistoryError` naming the first message that breaks this."""
+    """The history, if every call in it has exactly one result, right behind it and in order, under an id of its own.
+
+    Ids that are not of our form are replaced. Raises `HistoryError` naming the first message that breaks this.
+    """
     seen: set[str] = set()
     owed: list[Call] = []
     for position, message in enumerate(history):
@@ -242,7 +275,28 @@ def checked(history: History) -> History:
             owed.append(call)
     if owed:
         raise HistoryError(f"history ends while the call {owed[0].id!r} has no result")
-    return history
+    foreign = sorted(each for each in seen if not _OURS.fullmatch(each))
+    return _renamed(history, {old: f"h{number:08d}" for number, old in enumerate(foreign)}) if foreign else history
+
+
+def _renamed(history: History, names: Mapping[str, str]) -> History:
+    messages: list[Message] = []
+    for message in history:
+        if isinstance(message, Assistant):
+            calls = tuple(replace(each, id=names.get(each.id, each.id)) for each in message.calls)
+            message = replace(message, calls=calls)
+        elif isinstance(message, Result):
+            message = replace(message, call_id=names.get(message.call_id, message.call_id))
+        messages.append(message)
+    return History(tuple(messages))
+
+
+def _base36(number: int, width: int) -> str:
+    digits = ""
+    while number:
+        number, last = divmod(number, 36)
+        digits = _DIGITS[last] + digits
+    return digits.rjust(width, "0")
 
 
 def text_of(content: str | tuple[Part, ...]) -> str:

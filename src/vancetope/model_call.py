@@ -64,13 +64,15 @@ def halted(kind: HaltKind, best_text: str | None) -> End:
 
 async def _complete(ctx: Context, log: Log, request: Request, shown: View) -> Sent:
     left = ctx.deadline - asyncio.get_running_loop().time()
-    final = log.state.narrow is not None and log.state.narrow.reason == "deadline"
+    final = log.state.narrow is not None
+    if left <= 0 and not final:
+        return Sent()
     try:
-        async with asyncio.timeout(max(ctx.patience.last_round if final else left, 0)):
+        async with asyncio.timeout(max(left, ctx.patience.last_round) if final else left):
             raw = await ctx.halt.guard(ctx.backend.complete(request, log.streamer.piece if ctx.streamed else None))
-    except Halted:
+    except Halted as halt:
         best_text = log.streamer.partial() or log.state.best_text
-        return Sent(end=halted(ctx.halt.kind or "interrupted", best_text), requests=1)
+        return Sent(end=halted(ctx.halt.kind or "interrupted", best_text), requests=int(halt.begun))
     except TimeoutError:
         log.streamer.reject()
         end = End("late", Outcome.INCOMPLETE, best_text=log.state.best_text, reason=sentences.LATE)
@@ -99,12 +101,13 @@ def _view(ctx: Context, log: Log) -> View | End:
         if hidden > log.hidden:
             log.hidden = hidden
             ctx.publish(Notice(sentences.hidden_turns(hidden)))
-    return View(ctx.system, (*past, *log.messages), ctx.rules, offered, narrowed=log.state.narrow is not None)
+    return View(ctx.system, (*past, *log.messages), ctx.rules, offered, log.state.narrow is not None, log.memo)
 
 
 def _offered(ctx: Context, log: Log) -> tuple[ToolSpec, ...]:
     """The work tools of this request: `result_read` only once there is a cut result to read."""
-    cut = any(isinstance(each, Result) and each.handle for each in (*ctx.history, *log.messages))
+    kept = ctx.blobs.handles()
+    cut = any(isinstance(each, Result) and each.handle in kept for each in (*ctx.history, *log.messages))
     return tuple(spec for name, spec in ctx.rules.offer.tools.items() if cut or name != RESULT_READ.name)
 
 

@@ -35,6 +35,10 @@ NO_CALL = (
 NO_CALL_NO_TOOLS = (
     "Your last reply contained no tool call, so nobody has seen it. Call `respond` with the message for the user."
 )
+NO_ACTION = (
+    "Your last reply was none of your actions, so nobody has seen it. "
+    "Write one action as a JSON object: a tool, or `answer` with the message for the user."
+)
 UNREADABLE_CALL = "Your last reply ended in a tool call that could not be read. Write the call again, as valid JSON."
 EMPTY_RESPOND = "Your last reply was empty. Call a tool, or call `respond` with the message for the user."
 EMPTY_NATURAL = "Your last reply was empty. Call a tool, or write the answer."
@@ -75,7 +79,16 @@ NARROW_MIXED = "`respond` came together with other calls three times."
 NARROW_NO_CALL_RAN = "Three replies in a row held no call that could run."
 NARROW_REPEATED = "The same calls were repeated five times."
 
+# To people: why text that did not keep the contract was delivered.
+
+TEXT_TAKEN = "the model wrote its answer without calling `respond`"
+HALF_RESPOND = "the model's `respond` never fitted its form, but its message was there"
+TEXT_NARROWED = "the turn had to end and its last reply was plain text: {why}"
+UNKNOWN_FINISH = "the server gave no known reason why the reply ended"
+
 # To people: why a turn ended without a message.
+
+STARTED = "the process was started, nothing has been asked yet"
 
 REFUSED = "the model declined to answer"
 FILTERED = "the provider's content filter stopped the reply"

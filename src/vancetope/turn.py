@@ -14,7 +14,7 @@ from vancetope.contract.judge import begin, judge, ran
 from vancetope.contract.stream import Streamer
 from vancetope.contract.verdict import End, Go, Verdict
 from vancetope.events import CorrectionSent, RoundStarted, TurnEnded, TurnStarted, UsageRecorded
-from vancetope.messages import Accepted, History, Note, Reply, System, User
+from vancetope.messages import Accepted, Call, History, Note, Reply, System, User, call_id, whole_characters
 from vancetope.model_call import Sent, ask_model, halted
 from vancetope.models.base import cost_of
 from vancetope.outcome import FAILURES, Enforcement, Outcome, Turn
@@ -69,7 +69,7 @@ def judged(ctx: Context, log: Log, sent: Sent) -> Verdict:
     log.requests += sent.requests
     if sent.reply is None:
         return sent.end or End("late", Outcome.INCOMPLETE, best_text=log.state.best_text, reason=sentences.LATE)
-    reply = _minted(ctx.turn, log.state.rounds, sent.reply)
+    reply = _minted(ctx.turn, log, sent.reply)
     log.usage += reply.usage
     log.unforced |= reply.unforced
     ctx.publish(UsageRecorded(reply.model or ctx.model.name, reply.usage))
@@ -128,16 +128,20 @@ async def _open(ctx: Context, number: int) -> Opened:
     return Opened(tuple(ctx.drain(number)), late, ctx.halt.kind)
 
 
-def _minted(turn: int, number: int, reply: Reply) -> Reply:
-    """The reply with ids of ours: nine letters and digits, which every provider takes, and never twice in a process."""
-    if not reply.calls:
-        return reply
-    calls = (replace(each, id=call_id(turn, number, ordinal)) for ordinal, each in enumerate(reply.calls))
-    return replace(reply, calls=tuple(calls))
-
-
-def call_id(turn: int, number: int, ordinal: int) -> str:
-    return f"c{turn:03x}{number:03x}{ordinal:02x}"
+def _minted(turn: int, log: Log, reply: Reply) -> Reply:
+    """The reply as it is stored: with ids of ours, never twice in a process, and whole characters everywhere."""
+    calls = tuple(
+        Call(
+            call_id(turn, number),
+            whole_characters(each.name),
+            whole_characters(each.arguments),
+            each.bounded,
+        )
+        for number, each in enumerate(reply.calls, start=log.calls)
+    )
+    log.calls += len(calls)
+    text, thinking = whole_characters(reply.text), whole_characters(reply.thinking)
+    return replace(reply, text=text, thinking=thinking, calls=calls)
 
 
 def _streamer(ctx: Context, number: int) -> Streamer:

@@ -13,7 +13,7 @@ import pytest
 import vancetope
 from tests.harness import get_time, get_weather, shown
 from vancetope.backends.faults import Asked, FaultServer, Script, deliver
-from vancetope.backends.scripted import call, respond
+from vancetope.backends.scripted import call, respond, say
 from vancetope.events import (
     CorrectionSent,
     Event,
@@ -38,6 +38,11 @@ paris = call("get_time", city="Paris")
 oslo = call("get_weather", city="Oslo")
 answer = respond("It is 15:42 in Paris.")
 brief = respond("It is 15:42 in Paris.", True)  # may be short whatever the tools said: it says that it waits
+
+
+def ends_with(text: str, enforcement: EnforcementName) -> Reply:
+    """How a `natural` turn ends: with text, which is the action `answer` under a grammar."""
+    return say(text) if enforcement == "native" else call("answer", message=text)
 
 
 def at(server: FaultServer, kind: str = "openai", **fields: Any) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.cases.playing import BOTH, PROMPT, answer, everything, paris, play, roles, told, users
+from tests.cases.playing import BOTH, PROMPT, answer, ends_with, everything, paris, play, roles, told, users
 from vancetope.backends.faults import KINDS, Given, spoken
 from vancetope.backends.faults.fields import finish
 from vancetope.backends.scripted import calls, empty, malformed, say, think
@@ -61,7 +61,7 @@ async def test_c29_a_finish_that_nobody_knows_is_no_success_by_itself(
 ) -> None:
     nothing = await play([ending(word, empty())] * 2, enforcement)
     assert (nothing.turn.outcome, nothing.turn.model_calls) == (Outcome.EMPTY_REPLY, 2)
-    text = await play([ending(word, say("It is 15:42."))], enforcement, turn_end="natural")
+    text = await play([ending(word, ends_with("It is 15:42.", enforcement))], enforcement, turn_end="natural")
     assert text.turn.outcome is Outcome.NATURAL_FALLBACK
     call = await play([ending(word, paris), ending(word, answer)], enforcement)
     assert call.turn.outcome is Outcome.RESPOND
@@ -81,7 +81,7 @@ EMPTY: dict[str, Reply] = {
 async def test_c30_nothing_after_a_result_costs_one_more_request_at_once(
     kind: str, turn_end: Any, enforcement: EnforcementName
 ) -> None:
-    last = answer if turn_end == "respond" else say("It is 15:42 in Paris.")
+    last = answer if turn_end == "respond" else ends_with("It is 15:42 in Paris.", enforcement)
     played = await play([paris, EMPTY[kind], last], enforcement, turn_end=turn_end)
     assert played.turn.outcome in DELIVERED
     assert (played.turn.model_calls, played.turn.corrections, played.rows) == (3, 1, ["silent"])

@@ -17,6 +17,7 @@ from tests.cases.playing import (
     at,
     clockwork,
     content,
+    ends_with,
     everything,
     oslo,
     paris,
@@ -27,7 +28,7 @@ from tests.cases.playing import (
     users,
 )
 from vancetope.backends.faults import Asked, FaultServer, Wire
-from vancetope.backends.scripted import call, calls, gated, respond, say
+from vancetope.backends.scripted import call, calls, gated, respond
 from vancetope.events import Event, MessageCommitted, MessageDelta, MessageReceived, RoundStarted, TextDelta
 from vancetope.messages import Reply
 from vancetope.outcome import EnforcementName, Outcome
@@ -202,7 +203,11 @@ async def test_c75_an_interrupt_of_one_process_leaves_the_others_alone() -> None
 async def test_c78_every_piece_says_to_what_it_belongs_and_where_and_the_end_has_the_same_id(
     turn_end: Any, chunking: int, enforcement: EnforcementName
 ) -> None:
-    last = respond('Grüße, 再见, 👋🏽 and "quotes"\n.', True) if turn_end == "respond" else say("Grüße, 再见, 👋🏽.")
+    last = (
+        respond('Grüße, 再见, 👋🏽 and "quotes"\n.', True)
+        if turn_end == "respond"
+        else ends_with("Grüße, 再见, 👋🏽.", enforcement)
+    )
     server = FaultServer([calls(paris, text="The clock first."), last], wire=Wire(chunking=chunking))
     played = await play([], enforcement, server=server, turn_end=turn_end)
     texts: dict[str, str] = {}

@@ -18,6 +18,7 @@ from tests.cases.playing import (
     at,
     clockwork,
     content,
+    ends_with,
     everything,
     paris,
     play,
@@ -103,7 +104,9 @@ async def test_c02_the_course_of_a_turn_is_the_same_in_every_language(
 ) -> None:
     traces = {}
     for language, text in LANGUAGES.items():
-        script = [say(text), say(text), paris, answer] if turn_end == "respond" else [paris, say(text)]
+        script = (
+            [say(text), say(text), paris, answer] if turn_end == "respond" else [paris, ends_with(text, enforcement)]
+        )
         played = await play(script, enforcement, turn_end=turn_end)
         delivered = "It is 15:42 in Paris." if turn_end == "respond" else text
         assert played.committed == [delivered], language

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from tests.harness import play, shown
 from vancetope.backends.scripted import call, calls, raw_call, respond, restarted, say
 from vancetope.events import MessageCommitted, MessageDelta, MessageRetracted, TextDelta
+from vancetope.messages import says_something
 from vancetope.outcome import EnforcementName, Outcome
 
-TEXT = st.text(alphabet=st.characters(exclude_categories=["Cs"]), min_size=1).filter(lambda text: bool(text.strip()))
+TEXT = st.text(alphabet=st.characters(exclude_categories=["Cs"]), min_size=1).filter(says_something)
 FORMS = st.sampled_from(["native", "constrained"])
 
 

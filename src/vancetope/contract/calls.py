@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from functools import lru_cache
 from json import dumps
 from typing import Any, Literal, TypeAlias
 
 from vancetope.contract.rules import RESPOND, Rules
-from vancetope.messages import Call, ToolSpec
+from vancetope.messages import Call, ToolSpec, says_something
 from vancetope.schema.strict import NotJson, parse
 from vancetope.schema.validate import Validator, decode_once, drop_extras, sentence
 from vancetope.schema.validate import compile as compiled
@@ -68,7 +67,7 @@ def message_of(call: Call) -> str | None:
     except NotJson:
         return None
     message = value.get("message") if isinstance(value, dict) else None
-    return message if isinstance(message, str) and message.strip() else None
+    return message if isinstance(message, str) and says_something(message) else None
 
 
 def _fitted(call: Call, kind: Kind, spec: ToolSpec, value: dict[str, Any]) -> Read:
@@ -76,7 +75,7 @@ def _fitted(call: Call, kind: Kind, spec: ToolSpec, value: dict[str, Any]) -> Re
     if kind == "respond":
         arguments = drop_extras(spec.parameters, arguments)
     problem = sentence(_validator(spec.parameters).problems(arguments)) or None
-    if kind == "respond" and problem is None and not str(arguments["message"]).strip():
+    if kind == "respond" and problem is None and not says_something(str(arguments["message"])):
         problem = "/message: blank; expected a text for the user."
     return Read(call, kind, arguments, problem, closed=True, key=_key(call, value))
 
@@ -104,7 +103,6 @@ def _validator(parameters: Mapping[str, Any]) -> Validator:
     return known[1]
 
 
-@lru_cache(maxsize=1024)
 def readable(raw: str) -> str:
     """Arguments as every provider takes them back: the text itself if it is a JSON object, else an object that quotes
     it. Some servers refuse a whole conversation for one call that is no JSON."""

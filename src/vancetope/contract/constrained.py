@@ -90,8 +90,11 @@ def reply(raw: Reply, view: View, model: ModelInfo) -> Reply:
     allowed = {each.name: each for each in actions(view, model)}
     hit = name in allowed and _stopped(arguments, allowed[name].parameters, _bound(allowed[name], model))
     thinking = raw.thinking or str(value.get("thought", ""))
-    if name == ANSWER and ANSWER in allowed and isinstance(arguments, dict):
-        return replace(raw, text=str(arguments.get("message", "")), thinking=thinking, bounded=hit)
+    if name == ANSWER and ANSWER in allowed:
+        message = arguments.get("message") if isinstance(arguments, dict) else None
+        if not isinstance(message, str):
+            return replace(raw, text="", finish=Finish.MALFORMED_CALL, thinking=thinking, unforced=True)
+        return replace(raw, text=message, thinking=thinking, bounded=hit)
     call = Call("", name, dumps(arguments, ensure_ascii=False), bounded=hit)
     return replace(raw, text="", calls=(call,), thinking=thinking, unforced=name not in allowed)
 

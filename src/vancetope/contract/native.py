@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from typing import Any
 
 from vancetope import sentences
 from vancetope.backends.base import ModelSettings, Request
@@ -37,29 +37,36 @@ def lowered(view: View) -> tuple[User | Assistant | Result, ...]:
     """The messages in the provider's terms. An accepted message comes back in the form that the contract in force asks
     for, so that the model reads its own good example."""
     out: list[User | Assistant | Result] = []
+    as_call = view.rules.turn_end == "respond"
     for position, message in enumerate(view.messages):
-        out += _lower(message, position, as_call=view.rules.turn_end == "respond")
+        if isinstance(message, Accepted) and as_call:
+            out += _delivered(message, position, view.memo)
+        else:
+            out += _lower(message)
     while out and not isinstance(out[0], User):
         out.pop(0)
     return tuple(out)
 
 
-def _lower(message: Message, position: int, *, as_call: bool) -> tuple[User | Assistant | Result, ...]:
+def _lower(message: Message) -> tuple[User | Assistant | Result, ...]:
     match message:
         case User() | Result() | Assistant():
             return (message,)
         case Note(text=text):
             return (User(sentences.NOTE_PREFIX + text),)
-        case Accepted(text=text, awaiting_user_input=awaiting):
-            if not as_call:
-                return (Assistant(text),)
-            return _delivered(text, awaiting, position)
+        case Accepted(text=text):
+            return (Assistant(text),)
         case System():
             return ()
 
 
-@lru_cache(maxsize=1024)
-def _delivered(text: str, awaiting: bool, position: int) -> tuple[Assistant, Result]:
-    """An accepted message as the call that delivered it; kept, because every round shows the whole past again."""
-    call = Call(f"a{position:08d}", RESPOND, sentences.respond_arguments(text, awaiting))
-    return Assistant("", (call,)), Result(call.id, RESPOND, sentences.DELIVERED)
+def _delivered(message: Accepted, position: int, memo: dict[int, Any]) -> tuple[Assistant, Result]:
+    """An accepted message as the call that delivered it; made once a turn, because every round shows the whole past."""
+    kept, made = memo.get(position, (None, None))
+    if kept is not message:
+        arguments = sentences.respond_arguments(message.text, message.awaiting_user_input)
+        call = Call(f"a{position:08d}", RESPOND, arguments)
+        made = (Assistant("", (call,)), Result(call.id, RESPOND, sentences.DELIVERED))
+        memo[position] = (message, made)
+    delivered: tuple[Assistant, Result] = made
+    return delivered

@@ -49,9 +49,9 @@ def narrowed(seen: Seen) -> Verdict | None:
         return seen.fail("narrowed", outcome, sentences.CUT_NARROWED.format(why=why))
     if seen.text is None:
         return seen.fail("narrowed", Outcome.INCOMPLETE, sentences.NARROWED_OUT.format(why=why))
-    if seen.rules.turn_end == "natural" and not seen.reads:
+    if _answers(seen) and not seen.reads:
         return _natural(seen, seen.text)
-    return seen.fallback("narrowed", seen.text, seen.every(sentences.NOT_RUN))
+    return seen.fallback("narrowed", seen.text, sentences.TEXT_NARROWED.format(why=why), seen.every(sentences.NOT_RUN))
 
 
 def cut(seen: Seen) -> Verdict | None:
@@ -87,11 +87,12 @@ def mixed(seen: Seen) -> Verdict | None:
     if not seen.responds or len(seen.responds) == len(seen.reads):
         return None
     narrow = Narrow("mixed", sentences.NARROW_MIXED) if seen.state.mixed + 1 >= MIXED else None
+    streak: Streak | None = "cut" if any(cut_beside(seen, each) for each in seen.reads) else None
     answers = tuple(
         (cut_beside(seen, each) or sentences.RESPOND_ALONE) if each.kind == "respond" else problem(seen, each)
         for each in seen.reads
     )
-    return Go("mixed", "mixed", answers=answers, narrow=narrow)
+    return Go("mixed", "mixed", answers=answers, streak=streak, narrow=narrow)
 
 
 def many_responds(seen: Seen) -> Verdict | None:
@@ -109,7 +110,7 @@ def invalid_respond(seen: Seen) -> Verdict | None:
         return Go("invalid_respond", "correction", answers=(sentences.bad_respond(wrong),))
     message = message_of(seen.responds[0].call)
     if message is not None:
-        return seen.fallback("invalid_respond", message, (sentences.DELIVERED,))
+        return seen.fallback("invalid_respond", message, sentences.HALF_RESPOND, (sentences.DELIVERED,))
     return seen.fail("invalid_respond", Outcome.INCOMPLETE, sentences.INVALID_RESPOND.format(problem=wrong))
 
 
@@ -139,7 +140,7 @@ def work(seen: Seen) -> Verdict | None:
         return None
     answers = tuple(problem(seen, each) for each in seen.reads)
     beside_cut = any(cut_beside(seen, each) for each in seen.reads)
-    streak: Streak | None = ("cut" if beside_cut else None) if None in answers else "no_call_ran"
+    streak: Streak | None = "cut" if beside_cut else None if None in answers else "no_call_ran"
     narrow = None
     if seen.same_set >= REPEAT_NARROWS:
         narrow = Narrow("repeated", sentences.NARROW_REPEATED)
@@ -170,24 +171,24 @@ def open_ended(seen: Seen) -> Verdict | None:
 
 
 def natural_relay(seen: Seen) -> Verdict | None:
-    if seen.rules.turn_end != "natural" or seen.text is None or not _too_brief(seen, seen.text):
+    if not _answers(seen) or not _too_brief(seen, seen.reply.text):
         return None
     return Go("data_relay", "correction", say=seen.rules.relay, objected=True)
 
 
 def natural(seen: Seen) -> Verdict | None:
-    if seen.rules.turn_end != "natural" or seen.text is None:
-        return None
-    return _natural(seen, seen.text)
+    return _natural(seen, seen.reply.text) if _answers(seen) else None
 
 
 def narrated(seen: Seen) -> Verdict | None:
     if seen.text is None:
         return None
     if not seen.rules.validation or seen.corrections_left <= 0:
-        return seen.fallback("narrated", seen.text)
+        return seen.fallback("narrated", seen.text, sentences.TEXT_TAKEN)
     tools = ", ".join(seen.rules.offer.named)
     say = sentences.NO_CALL.format(tools=tools) if tools else sentences.NO_CALL_NO_TOOLS
+    if seen.rules.turn_end == "natural":
+        say = sentences.NO_ACTION
     return Go("narrated", "correction", say=say)
 
 
@@ -206,6 +207,12 @@ def _too_brief(seen: Seen, message: str) -> bool:
     if not (seen.rules.validation and seen.rules.relay and _may_object(seen)):
         return False
     return len(message) <= SHORT_ANSWER and seen.state.biggest_result >= LONG_RESULT
+
+
+def _answers(seen: Seen) -> bool:
+    """Whether this text ends a `natural` turn. Where a grammar was asked for, only its action `answer` does: other text
+    is there because the server dropped the grammar, and may be half an action."""
+    return seen.rules.turn_end == "natural" and seen.text is not None and not seen.reply.unforced
 
 
 def _awaiting(each: Read) -> bool | None:
@@ -229,7 +236,8 @@ def _accepted(seen: Seen, each: Read, answers: tuple[str, ...]) -> End:
 def _natural(seen: Seen, text: str) -> End:
     outcome = Outcome.NATURAL_FALLBACK if seen.reply.finish is Finish.UNKNOWN else Outcome.NATURAL
     row = "natural" if seen.state.narrow is None else "narrowed"
-    return End(row, outcome, message=text, awaiting_user_input=seen.waits, bounded=seen.reply.bounded)
+    reason = sentences.UNKNOWN_FINISH if outcome is Outcome.NATURAL_FALLBACK else ""
+    return End(row, outcome, message=text, awaiting_user_input=seen.waits, reason=reason, bounded=seen.reply.bounded)
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,14 +350,14 @@ TABLE: tuple[Row, ...] = (
     ),
     Row(
         "natural",
-        "`natural`: text",
+        "`natural`: text, or the action `answer` under a grammar",
         "ends as `natural`; as `natural_fallback` where the provider gave no known reason to stop",
         "-",
         natural,
     ),
     Row(
         "narrated",
-        "`respond`: text without a call",
+        "text without a call, `respond`; text that is no action under a grammar, `natural`",
         "*no call: call one of these now*; corrections out or `validation` off: the text is delivered as "
         "`natural_fallback`",
         "correction",

@@ -8,7 +8,7 @@ from vancetope import sentences
 from vancetope.contract.calls import Read, message_of
 from vancetope.contract.rules import Rules
 from vancetope.contract.verdict import End, State, Streak
-from vancetope.messages import Finish, Reply
+from vancetope.messages import Finish, Reply, says_something
 from vancetope.outcome import Outcome
 
 
@@ -25,7 +25,7 @@ class Seen:
     @property
     def text(self) -> str | None:
         """The reply's text, null if it is blank: blank text is no text."""
-        return self.reply.text if self.reply.text.strip() else None
+        return self.reply.text if says_something(self.reply.text) else None
 
     @property
     def responds(self) -> tuple[Read, ...]:
@@ -67,8 +67,9 @@ class Seen:
     def fail(self, row: str, outcome: Outcome, reason: str) -> End:
         return End(row, outcome, best_text=self.best_text(), reason=reason, answers=self.every(sentences.NOT_RUN))
 
-    def fallback(self, row: str, text: str, answers: tuple[str, ...] = ()) -> End:
-        return End(row, Outcome.NATURAL_FALLBACK, message=text, awaiting_user_input=self.waits, answers=answers)
+    def fallback(self, row: str, text: str, reason: str, answers: tuple[str, ...] = ()) -> End:
+        outcome, waits = Outcome.NATURAL_FALLBACK, self.waits
+        return End(row, outcome, message=text, awaiting_user_input=waits, reason=reason, answers=answers)
 
     @property
     def waits(self) -> bool:

@@ -8,6 +8,7 @@ from vancetope.backends.base import CallPiece, Piece, Restarted, TextPiece, Thin
 from vancetope.contract.partial import PartialReader
 from vancetope.contract.rules import ANSWER, RESPOND
 from vancetope.events import Event, MessageCommitted, MessageDelta, MessageRetracted, TextDelta
+from vancetope.messages import whole_characters
 from vancetope.outcome import EnforcementName, TurnEnd
 
 
@@ -17,10 +18,12 @@ class Shown:
     def __init__(self, id: str, kind: type[TextDelta] | type[MessageDelta], publish: Callable[[Event], None]) -> None:
         self.id = id
         self.text = ""
+        self.taken_back = False
         self._kind = kind
         self._publish = publish
 
     def add(self, text: str) -> None:
+        text = whole_characters(text)
         if text:
             self._publish(self._kind(self.id, len(self.text), text))
             self.text += text
@@ -28,7 +31,7 @@ class Shown:
     def retract(self) -> None:
         if self.text:
             self._publish(MessageRetracted(self.id))
-            self.text = ""
+            self.text, self.taken_back = "", True
 
 
 class Streamer:
@@ -111,6 +114,7 @@ class Streamer:
             self.narration.retract()
         if not text.startswith(self.message.text):
             self.message.retract()
+        if self.message.taken_back:
             self._attempt += 1
             self._fresh()
         self.message.add(text[len(self.message.text) :])

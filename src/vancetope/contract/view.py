@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from json import dumps
+from typing import Any
 
 from vancetope.contract.rules import RESPOND, Rules
 from vancetope.messages import (
@@ -27,13 +28,15 @@ MESSAGE_TOKENS = 4
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """One request before a compiler has put it into a model's form. `tools` are the work tools allowed now."""
+    """One request before a compiler has put it into a model's form. `tools` are the work tools allowed now, `memo` is
+    where a compiler may keep what it made of the past, for the next request of the same turn."""
 
     system: str
     messages: tuple[Message, ...]
     rules: Rules
     tools: tuple[ToolSpec, ...]
     narrowed: bool = False
+    memo: dict[int, Any] = field(default_factory=dict, compare=False, repr=False)
 
 
 def estimate(text: str) -> int:

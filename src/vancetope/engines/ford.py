@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vancetope import turn
+from vancetope import sentences, turn
 from vancetope.context import Context
 from vancetope.events import MessageCommitted, MessageDelta, TurnEnded
 from vancetope.messages import Accepted, History
@@ -20,6 +20,7 @@ async def start(ctx: Context, greeting: str | None) -> Turn:
         outcome=Outcome.STARTED,
         message=greeting if ctx.rules.role == "primary" else None,
         awaiting_user_input=True,
+        reason="" if ctx.rules.role == "primary" and greeting else sentences.STARTED,
         enforcement=Enforcement(ctx.enforcement, ctx.enforcement),
         messages=messages,
     )
