@@ -93,6 +93,7 @@ def _view(ctx: Context, log: Log) -> View | End:
     past = ctx.history.messages
     if window is not None:
         needed = estimate(ctx.system) + estimate_tools(offered) + sum(map(estimate_message, log.messages))
+        needed += ctx.compiler.extra(offered, ctx.rules, ctx.model)
         room = window - (_settings(ctx, log).max_tokens or min(ASSUMED_OUTPUT, window // 4))
         if needed > room:
             reason = sentences.OVERFLOW.format(needed=needed, room=room)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from vancetope.backends.base import ModelSettings, Request
 from vancetope.contract import constrained, native
+from vancetope.contract.rules import Rules
 from vancetope.contract.view import View
 from vancetope.errors import ConfigError
-from vancetope.messages import Reply
+from vancetope.messages import Reply, ToolSpec
 from vancetope.models.base import ModelInfo
 from vancetope.outcome import EnforcementName
 
@@ -18,12 +19,15 @@ class Compiler(Protocol):
     """A way to enforce the contract.
 
     Contract: `request` shows the model every message of the view and allows nothing but its actions; `reply` gives the
-    calls in what came back, loses nothing of it and never judges it. Both are pure.
+    calls in what came back, loses nothing of it and never judges it. `extra` estimates the tokens that `request` adds
+    to system prompt, messages and tools. All are pure.
     """
 
     def request(self, view: View, model: ModelInfo, settings: ModelSettings, timeout: float) -> Request: ...
 
     def reply(self, raw: Reply, view: View, model: ModelInfo) -> Reply: ...
+
+    def extra(self, tools: Sequence[ToolSpec], rules: Rules, model: ModelInfo) -> int: ...
 
 
 COMPILERS: Mapping[EnforcementName, Compiler] = {"native": native, "constrained": constrained}

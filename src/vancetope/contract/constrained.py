@@ -14,8 +14,8 @@ from vancetope.contract.calls import readable
 from vancetope.contract.examples import action, conversation, described
 from vancetope.contract.grammar import action_schema
 from vancetope.contract.partial import PartialReader
-from vancetope.contract.rules import ANSWER, RESPOND
-from vancetope.contract.view import View
+from vancetope.contract.rules import ANSWER, RESPOND, Rules
+from vancetope.contract.view import View, estimate, estimate_message
 from vancetope.messages import (
     Accepted,
     Assistant,
@@ -97,6 +97,14 @@ def reply(raw: Reply, view: View, model: ModelInfo) -> Reply:
         return replace(raw, text=message, thinking=thinking, bounded=hit)
     call = Call("", name, dumps(arguments, ensure_ascii=False), bounded=hit)
     return replace(raw, text="", calls=(call,), thinking=thinking, unforced=name not in allowed)
+
+
+def extra(tools: Sequence[ToolSpec], rules: Rules, model: ModelInfo) -> int:
+    """The actions' description, or a tiny model's example conversation."""
+    view = View("", (), rules, tuple(tools))
+    if model.tier == "tiny":
+        return sum(map(estimate_message, conversation(view.tools, _end(view))))
+    return estimate(described(actions(view, model)))
 
 
 def lowered(view: View, *, tiny: bool = False) -> tuple[User | Assistant | Result, ...]:

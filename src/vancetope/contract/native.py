@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from vancetope import sentences
 from vancetope.backends.base import ModelSettings, Request
-from vancetope.contract.rules import RESPOND
-from vancetope.contract.view import View
+from vancetope.contract.rules import RESPOND, Rules
+from vancetope.contract.view import View, estimate_tools
 from vancetope.messages import Accepted, Assistant, Call, Message, Note, Reply, Result, System, ToolSpec, User
 from vancetope.models.base import ModelInfo
 
@@ -29,8 +30,13 @@ def request(view: View, model: ModelInfo, settings: ModelSettings, timeout: floa
     )
 
 
-def reply(raw: Reply, view: View, model: ModelInfo) -> Reply:  # noqa: ARG001  (one signature for all compilers)
+def reply(raw: Reply, view: View, model: ModelInfo) -> Reply:
     return raw
+
+
+def extra(tools: Sequence[ToolSpec], rules: Rules, model: ModelInfo) -> int:
+    """`respond`, which is offered beside the tools."""
+    return estimate_tools([rules.respond]) if rules.respond else 0
 
 
 def lowered(view: View) -> tuple[User | Assistant | Result, ...]:
