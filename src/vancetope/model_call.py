@@ -67,23 +67,31 @@ async def _complete(ctx: Context, log: Log, request: Request, shown: View) -> Se
     final = log.state.narrow is not None
     if left <= 0 and not final:
         return Sent()
+    best_text = log.state.best_text
     try:
-        async with asyncio.timeout(max(left, ctx.patience.last_round) if final else left):
+        async with asyncio.timeout(max(left, ctx.patience.last_round) if final else left) as clock:
             raw = await ctx.halt.guard(ctx.backend.complete(request, log.streamer.piece if ctx.streamed else None))
     except Halted as halt:
-        best_text = log.streamer.partial() or log.state.best_text
-        return Sent(end=halted(ctx.halt.kind or "interrupted", best_text), requests=int(halt.begun))
-    except TimeoutError:
+        end = halted(ctx.halt.kind or "interrupted", log.streamer.partial() or best_text)
+        return Sent(end=end, requests=int(halt.begun))
+    except TimeoutError as error:
         log.streamer.reject()
-        end = End("late", Outcome.INCOMPLETE, best_text=log.state.best_text, reason=sentences.LATE)
-        return Sent(end=end if final else None, requests=1)
-    except ModelError as error:
-        outcome = Outcome.CONTEXT_OVERFLOW if isinstance(error, ContextTooLong) else Outcome.MODEL_ERROR
-        end = End("model_error", outcome, best_text=log.state.best_text, reason=str(error))
+        if not clock.expired():  # the backend's own
+            return Sent(end=_failed(str(error) or sentences.LATE, best_text), requests=1)
+        late = End("late", Outcome.INCOMPLETE, best_text=best_text, reason=sentences.LATE)
+        return Sent(end=late if final else None, requests=1)
+    except ContextTooLong as error:
+        end = _failed(str(error), best_text, Outcome.CONTEXT_OVERFLOW)
         return Sent(end=end, requests=error.requests)
+    except ModelError as error:
+        return Sent(end=_failed(str(error), best_text), requests=error.requests)
     reply = ctx.compiler.reply(raw, shown, ctx.model)
     limit = reply.limit if reply.limit is not None else request.settings.max_tokens
     return Sent(reply=replace(reply, limit=limit), idle=ctx.idle(), requests=raw.requests)
+
+
+def _failed(reason: str, best_text: str | None, outcome: Outcome = Outcome.MODEL_ERROR) -> End:
+    return End("model_error", outcome, best_text=best_text, reason=reason)
 
 
 def _view(ctx: Context, log: Log) -> View | End:

@@ -245,3 +245,9 @@ async def test_calls_of_one_reply_run_side_by_side() -> None:
     turn = await api.ask("Go", model=ScriptedBackend([reply, answer]), tools=[busy])
     assert [each.text for each in turn.messages if isinstance(each, Result)] == ["0", "1", "2", "3", "4"]
     assert most == 5
+
+
+async def test_a_time_out_of_the_backends_own_is_no_deadline() -> None:
+    played = await play([TimeoutError("the socket was silent"), answer])
+    assert (played.turn.outcome, played.turn.reason) == (Outcome.MODEL_ERROR, "the socket was silent")
+    assert not played.turn.narrowed
