@@ -19,6 +19,7 @@ ORDER = (
     "api",
     "lane",
     "prepare",
+    "options",
     "engines",
     "recipes",
     "turn",
@@ -37,6 +38,7 @@ ORDER = (
     "schema",
     "sentences",
     "settings",
+    "strict_yaml",
     "errors",
 )
 

@@ -16,6 +16,7 @@ from vancetope.errors import ConfigError
 from vancetope.events import Event
 from vancetope.journal import Journal
 from vancetope.messages import File, History, Image, Message, Text, User, next_turn
+from vancetope.options import JOURNAL, LISTENER, check_one
 from vancetope.outcome import EnforcementName, Role, Turn, TurnEnd
 from vancetope.prepare import Asked, Prepared, history_of, prepare, user_message
 from vancetope.recipes.recipe import Recipe
@@ -62,6 +63,8 @@ async def ask(
     empty prompt, a history with a call that has no result. Cancelling it leaves nothing running.
     """
     given = locals()
+    check_one("journal", journal, JOURNAL)
+    check_one("on_event", on_event, LISTENER)
     asked = Asked(**{name: given[name] for name in _ASKED})
     prepared = prepare(asked)
     return await _one_turn(prepared, prompt, history, journal, on_event)
@@ -114,7 +117,7 @@ async def _one_turn(
     prepared: Prepared, prompt: Any, history: Any, journal: Journal | None, on_event: Callable[[Event], None] | None
 ) -> Turn:
     message = user_message(prompt, prepared.info)
-    past = history_of(history)
+    past = history_of(history, prepared.info)
     ctx = prepared.context(
         drain=lambda round: (message,) if round == 0 else (),
         publish=on_event or _nobody,

@@ -16,11 +16,22 @@ from vancetope.context import Budget, Context, Halt, Patience
 from vancetope.contract.compilers import Compiler, compiler
 from vancetope.contract.rules import Offer, Rules
 from vancetope.engines import Engine, engine
-from vancetope.errors import ConfigError
+from vancetope.errors import ConfigError, HistoryError
 from vancetope.events import Event
 from vancetope.journal import Journal, NullJournal
-from vancetope.messages import History, Image, Text, User, checked
+from vancetope.messages import History, Image, Part, Text, User, checked
 from vancetope.models.base import ModelInfo
+from vancetope.options import (
+    ASKED,
+    BUDGET,
+    MODEL_SETTINGS,
+    PATIENCE,
+    RECIPE_PARAMS,
+    check,
+    is_text,
+    message_problem,
+    shown,
+)
 from vancetope.outcome import EnforcementName, Role, TurnEnd
 from vancetope.recipes.loading import load
 from vancetope.recipes.recipe import Recipe
@@ -132,8 +143,10 @@ class Prepared:
 
 def prepare(asked: Asked) -> Prepared:
     """Resolve what was asked. Raises `ConfigError` in one sentence; nothing has been sent or started by then."""
+    check(asked, ASKED)
     settings = _settings(asked.settings)
     recipe = load(asked.recipe)
+    check(recipe.params, RECIPE_PARAMS, f"recipe {recipe.name}: params.")
     info, backend, choice = _model(asked, recipe, settings)
     enforcement, how = compiler(asked.enforcement or recipe.params.enforcement, info)
     limits = Limits(output_cap=_output_cap(info))
@@ -173,10 +186,8 @@ def _rules(asked: Asked, recipe: Recipe, info: ModelInfo, tools: Mapping[str, To
     return Rules(
         turn_end=turn_end,
         role=role,
-        corrections=_at_least(
-            0, asked.max_validation_corrections, params.maxValidationCorrections, "max_validation_corrections"
-        ),
-        iterations=_at_least(1, asked.max_iterations, params.maxIterations, "max_iterations"),
+        corrections=_first(asked.max_validation_corrections, params.maxValidationCorrections),
+        iterations=_first(asked.max_iterations, params.maxIterations),
         validation=params.validation if asked.validation is None else asked.validation,
         relay=_relay(params.dataRelayCorrection),
         raises_output=info.output_ceiling is not None,
@@ -204,26 +215,49 @@ def _variables(
 
 def user_message(prompt: Any, info: ModelInfo) -> User:
     """The caller's prompt as a message. Raises `ConfigError` for one that is empty, too large or not for this model."""
-    content = prompt.content if isinstance(prompt, User) else prompt
-    if not isinstance(content, str):
-        content = tuple(Text(each) if isinstance(each, str) else each for each in content)
-        if any(isinstance(each, Image) for each in content) and not info.vision:
-            raise ConfigError(f"{info.id} cannot see images; send text, or choose a model with vision")
-    text = content if isinstance(content, str) else "".join(each.text for each in content if isinstance(each, Text))
-    try:
-        size = len(text.encode())
-    except UnicodeEncodeError:
-        raise ConfigError("the prompt is not valid Unicode: it holds half of a surrogate pair") from None
-    if not text.strip() and (isinstance(content, str) or not content):
+    message = prompt if isinstance(prompt, User) else User(_content(prompt))
+    if problem := message_problem((message,)):
+        raise ConfigError(f"the prompt is {problem[1]}; give a text, or a list of texts, images and files")
+    parts = (Text(message.content),) if isinstance(message.content, str) else message.content
+    texts = [each.text for each in parts if isinstance(each, Text)]
+    if not all(map(is_text, texts)):
+        raise ConfigError("the prompt is not valid Unicode: it holds half of a surrogate pair")
+    if len(texts) == len(parts) and not any(text.strip() for text in texts):
         raise ConfigError("the prompt is empty; say what you want to know")
-    if size > MAX_PROMPT:
+    if (size := sum(len(text.encode()) for text in texts)) > MAX_PROMPT:
         raise ConfigError(f"the prompt has {size:,} bytes; at most {MAX_PROMPT:,} are taken")
-    return User(content)
+    _seen_by(info, parts)
+    return message
 
 
-def history_of(history: Any) -> History:
-    """The caller's history, checked. Raises `HistoryError` (a `ConfigError`) for one that no turn could have left."""
-    return checked(history if isinstance(history, History) else History(tuple(history)))
+def _content(prompt: Any) -> str | tuple[Part, ...]:
+    if isinstance(prompt, str):
+        return prompt
+    if isinstance(prompt, bytes | Mapping) or not isinstance(prompt, Iterable):
+        raise ConfigError(f"the prompt is {shown(prompt)}; give a text, or a list of texts, images and files")
+    return tuple(Text(each) if isinstance(each, str) else each for each in prompt)
+
+
+def _seen_by(info: ModelInfo, parts: Iterable[Part]) -> None:
+    if not info.vision and any(isinstance(each, Image) for each in parts):
+        raise ConfigError(f"{info.id} cannot see images; send text, or choose a model with vision")
+
+
+def history_of(history: Any, info: ModelInfo) -> History:
+    """The caller's history, checked. Raises `HistoryError` (a `ConfigError`) for one that no turn could have left, and
+    `ConfigError` for one that is not for this model."""
+    messages = history.messages if isinstance(history, History) else history
+    if isinstance(messages, str | bytes):
+        raise HistoryError("history is a text; read what to_json wrote with History.from_json")
+    if isinstance(messages, Mapping) or not isinstance(messages, Iterable):
+        raise HistoryError(f"history is {shown(messages)}; give the messages of an earlier turn")
+    messages = tuple(messages)
+    if problem := message_problem(messages):
+        raise HistoryError(f"history message {problem[0]} is {problem[1]}; give the messages of an earlier turn")
+    for each in messages:
+        if isinstance(each, User) and not isinstance(each.content, str):
+            _seen_by(info, each.content)
+    return checked(history if isinstance(history, History) else History(messages))
 
 
 def _settings(given: Settings | Mapping[str, Any] | None) -> Settings:
@@ -234,9 +268,10 @@ def _settings(given: Settings | Mapping[str, Any] | None) -> Settings:
 
 def _model(asked: Asked, recipe: Recipe, settings: Settings) -> tuple[ModelInfo, Backend, Choice | None]:
     if asked.model is not None and not isinstance(asked.model, str):
-        info = getattr(asked.model, "info", None) or ModelInfo(
-            provider="custom", name=type(asked.model).__name__, enforcements=("native", "constrained")
-        )
+        info = getattr(asked.model, "info", None)
+        if not isinstance(info, ModelInfo):
+            name = type(asked.model).__name__
+            info = ModelInfo(provider="custom", name=name, enforcements=("native", "constrained"))
         return info, asked.model, None
     choice = choose(asked.model, recipe.params.model, settings)
     return choice.info, connect(choice, asked.wire), choice
@@ -276,11 +311,8 @@ def _output_cap(info: ModelInfo) -> int:
     return usual if info.context_window is None else max(min(usual, info.context_window * 3 // 4), SMALLEST_CAP)
 
 
-def _at_least(least: int, asked: int | None, default: int, name: str) -> int:
-    value = default if asked is None else asked
-    if value < least:
-        raise ConfigError(f"{name} is {value}; it must be at least {least}")
-    return value
+def _first(asked: int | None, default: int) -> int:
+    return default if asked is None else asked
 
 
 def _model_settings(given: ModelSettings | Mapping[str, Any] | None, recipe: Recipe, info: ModelInfo) -> ModelSettings:
@@ -289,6 +321,7 @@ def _model_settings(given: ModelSettings | Mapping[str, Any] | None, recipe: Rec
     else:
         known = {name: given[name] for name in ("temperature", "max_tokens", "seed") if name in given}
         own = ModelSettings(**known, extra={key: value for key, value in given.items() if key not in known})
+    check(own, MODEL_SETTINGS, "model_settings.")
     temperature = next(
         (each for each in (own.temperature, recipe.params.temperature, info.temperature) if each is not None), None
     )
@@ -297,6 +330,7 @@ def _model_settings(given: ModelSettings | Mapping[str, Any] | None, recipe: Rec
 
 def _budget(given: Budget | int | None, info: ModelInfo) -> Budget:
     budget = Budget(tokens=given) if isinstance(given, int) else given or Budget()
+    check(budget, BUDGET, "budget.")
     if budget.dollars is not None and (info.input_price is None or info.output_price is None):
         raise ConfigError(
             f"the price of {info.id} is not known, so a budget in dollars cannot be kept; give one in tokens"
@@ -306,8 +340,5 @@ def _budget(given: Budget | int | None, info: ModelInfo) -> Budget:
 
 def _patience(asked: Asked) -> Patience:
     patience = asked.patience or Patience()
-    if asked.deadline is None:
-        return patience
-    if asked.deadline <= 0:
-        raise ConfigError(f"deadline is {asked.deadline}; it is the time the turn may take, in seconds")
-    return replace(patience, turn=asked.deadline)
+    check(patience, PATIENCE, "patience.")
+    return patience if asked.deadline is None else replace(patience, turn=asked.deadline)

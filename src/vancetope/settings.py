@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from vancetope.errors import ConfigError
+from vancetope.strict_yaml import read
 
 PROJECT_FILE = "vancetope.yaml"
 PROJECT_FOLDER = ".vancetope"
@@ -24,7 +25,7 @@ class Server:
     name: str
     kind: str
     model: str | None = None
-    url: str | None = None
+    url: str | None = field(default=None, repr=False)
     key_variable: str | None = None
     enforcement: str | None = None
     context_window: int | None = None
@@ -51,38 +52,42 @@ def load(folder: Path | None = None) -> Settings:
 
     Raises `ConfigError` naming the file, the key, and the key that was probably meant.
     """
-    project = project_of((folder or Path.cwd()).resolve())
-    if project is None:
-        return Settings(root=(folder or Path.cwd()).resolve())
-    import yaml
-
-    path = project / PROJECT_FILE
     try:
-        fields = yaml.safe_load(path.read_text("utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        problem = getattr(error, "problem", None) or getattr(error, "strerror", None) or "it is not UTF-8 text"
-        raise ConfigError(f"{path} cannot be read: {problem}") from None
+        here = (folder or Path.cwd()).resolve()
+    except OSError as error:
+        raise ConfigError(f"the current folder cannot be found: {error.strerror}") from None
+    project = project_of(here)
+    if project is None:
+        return Settings(root=here)
+    path = project / PROJECT_FILE
+    fields = read(path, "the settings")
     return settings_from({} if fields is None else fields, str(path), project)
 
 
 def settings_from(fields: Any, where: str = "settings", project: Path | None = None) -> Settings:
     """Settings out of a mapping like that of the file: `model`, `servers`, `session.defaultRecipe`, `files.root`."""
     _keys(fields, where, "", ("model", "servers", "session", "files"))
-    session = fields.get("session") or {}
+    session, files, servers = (
+        {} if fields.get(key) is None else fields[key] for key in ("session", "files", "servers")
+    )
     _keys(session, where, "session.", ("defaultRecipe",))
-    files = fields.get("files") or {}
     _keys(files, where, "files.", ("root",))
-    servers = fields.get("servers") or {}
     if not isinstance(servers, Mapping):
         raise ConfigError(f"{where}: servers: expected a mapping of names to servers")
-    base = project or Path.cwd()
     return Settings(
         project=project,
         model=_text(fields.get("model"), where, "model"),
-        servers={str(name): _server(str(name), each, where) for name, each in servers.items()},
+        servers={name: _server(name, each, where) for name, each in servers.items()},
         default_recipe=_text(session.get("defaultRecipe"), where, "session.defaultRecipe") or "ford",
-        root=(base / (_text(files.get("root"), where, "files.root") or ".")).resolve(),
+        root=_root(project, _text(files.get("root"), where, "files.root") or ".", where),
     )
+
+
+def _root(project: Path | None, said: str, where: str) -> Path:
+    try:
+        return ((project or Path.cwd()) / said).resolve()
+    except (OSError, ValueError, RuntimeError):  # a NUL, a loop of links, a current folder that is gone
+        raise ConfigError(f"{where}: files.root: there can be no folder {said!r}") from None
 
 
 def key_from_environment(variable: str) -> str | None:
@@ -99,7 +104,9 @@ def key_from_environment(variable: str) -> str | None:
         raise ConfigError(f"{variable}_FILE names a file that cannot be read: {path}") from None
 
 
-def _server(name: str, fields: Any, where: str) -> Server:
+def _server(name: Any, fields: Any, where: str) -> Server:
+    if not isinstance(name, str) or not name.strip():
+        raise ConfigError(f"{where}: servers: {name!r} is no name; a server needs a text as its name")
     prefix = f"servers.{name}."
     _keys(fields, where, prefix, ("kind", "url", "model", "keyVariable", "enforcement", "contextWindow"))
     kind = _text(fields.get("kind"), where, prefix + "kind")

@@ -8,10 +8,9 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-import yaml
-
 from vancetope.errors import ConfigError
 from vancetope.models.base import ModelInfo
+from vancetope.strict_yaml import parsed
 
 
 def lookup(provider: str, name: str) -> ModelInfo:
@@ -37,5 +36,7 @@ def _snake(key: str) -> str:
 
 @cache
 def _entries() -> list[dict[str, Any]]:
-    entries: list[dict[str, Any]] = yaml.safe_load(files("vancetope.models").joinpath("ai-models.yaml").read_text())
+    entries: list[dict[str, Any]] = parsed(
+        files("vancetope.models").joinpath("ai-models.yaml").read_text("utf-8"), "ai-models.yaml"
+    )
     return entries

@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-
-import yaml
+from typing import Any
 
 from vancetope.errors import ConfigError
 from vancetope.recipes.recipe import Recipe, recipe_from
+from vancetope.strict_yaml import parsed, read
 
 BUNDLED = ("default", "ford")
 
@@ -27,26 +27,15 @@ def load(recipe: str | Path | Recipe) -> Recipe:
 
 @cache
 def _bundled(name: str) -> Recipe:
-    return _parsed(files("vancetope.recipes").joinpath(f"{name}.yaml").read_text("utf-8"), f"{name}.yaml", name)
+    where = f"{name}.yaml"
+    return _recipe(parsed(files("vancetope.recipes").joinpath(where).read_text("utf-8"), where), where, name)
 
 
 def _from_file(path: Path) -> Recipe:
-    try:
-        text = path.read_text("utf-8")
-    except OSError as error:
-        raise ConfigError(f"the recipe {path} cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise ConfigError(f"the recipe {path} is not UTF-8 text") from None
-    return _parsed(text, str(path), path.stem)
+    return _recipe(read(path, "the recipe"), str(path), path.stem)
 
 
-def _parsed(text: str, where: str, name: str) -> Recipe:
-    try:
-        fields = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        line = f" (line {mark.line + 1})" if mark else ""
-        raise ConfigError(f"{where}: not YAML{line}: {getattr(error, 'problem', error)}") from None
+def _recipe(fields: Any, where: str, name: str) -> Recipe:
     if isinstance(fields, dict):
         fields.setdefault("name", name)
     return recipe_from(fields, where)

@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 from difflib import get_close_matches
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ModelWrapValidatorHandler,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from vancetope.errors import ConfigError
 from vancetope.outcome import EnforcementName, TurnEnd
@@ -13,9 +22,11 @@ from vancetope.outcome import EnforcementName, TurnEnd
 LATER = ("triggers", "locked", "profiles")
 BOTH_PARAMETERS = ("message", "awaiting_user_input")
 
+Names: TypeAlias = Annotated[tuple[str, ...], Field(strict=False)]  # a list of YAML is no tuple
+
 
 class Strict(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
 
 class Params(Strict):
@@ -37,9 +48,9 @@ class Params(Strict):
 class ToolPool(Strict):
     """Which bundled tools a recipe brings: those added, without those removed; deferred ones are told by name only."""
 
-    add: tuple[str, ...] = ()
-    remove: tuple[str, ...] = ()
-    defer: tuple[str, ...] = ()
+    add: Names = ()
+    remove: Names = ()
+    defer: Names = ()
 
     @field_validator("remove", "defer")
     @classmethod
@@ -60,7 +71,7 @@ class Recipe(Strict):
     promptPrefix: str = ""
     respondPrompt: str | None = None
     tools: ToolPool = ToolPool()
-    tags: tuple[str, ...] = ()
+    tags: Names = ()
 
     @model_validator(mode="after")
     def _explains_respond(self) -> Recipe:
@@ -70,6 +81,15 @@ class Recipe(Strict):
                 raise ValueError(f"respondPrompt does not mention {' and '.join(missing)}")
         return self
 
+    @model_validator(mode="wrap")
+    @classmethod
+    def _in_one_sentence(cls, fields: Any, handler: ModelWrapValidatorHandler[Recipe], info: ValidationInfo) -> Recipe:
+        try:
+            return handler(fields)
+        except ValidationError as error:
+            where = (info.context or {}).get("where", "the recipe")
+            raise ConfigError(f"{where}: {first_problem(error, cls)}") from None
+
 
 def recipe_from(fields: Any, where: str) -> Recipe:
     """The recipe in these fields. Raises `ConfigError` naming `where`, the field, and the key probably meant."""
@@ -78,10 +98,7 @@ def recipe_from(fields: Any, where: str) -> Recipe:
     for key in LATER:
         if key in fields:
             raise ConfigError(f"{where}: {key} is not supported by this release; remove it")
-    try:
-        return Recipe.model_validate(fields)
-    except ValidationError as error:
-        raise ConfigError(f"{where}: {first_problem(error, Recipe)}") from None
+    return Recipe.model_validate(fields, context={"where": where})
 
 
 def first_problem(error: ValidationError, model: type[BaseModel]) -> str:
@@ -89,7 +106,7 @@ def first_problem(error: ValidationError, model: type[BaseModel]) -> str:
     first = error.errors(include_url=False)[0]
     path = [str(step) for step in first["loc"]]
     if first["type"] != "extra_forbidden":
-        text = first["msg"].removeprefix("Value error, ")
+        text = first["msg"].removeprefix("Value error, ").replace("valid tuple", "valid list")
         return f"{'.'.join(path)}: {text}" if path else text
     known = sorted(_keys(model, path[:-1]))
     near = get_close_matches(path[-1], known, n=1, cutoff=0.5)
