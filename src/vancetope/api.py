@@ -6,6 +6,7 @@ import asyncio
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping
 from contextlib import suppress
+from contextvars import copy_context
 from functools import wraps
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
@@ -147,7 +148,7 @@ def _to_end(work: Coroutine[Any, Any, T]) -> T:
         except BaseException as error:
             failure.append(error)
 
-    thread = threading.Thread(target=run, name="vancetope-blocking")
+    thread = threading.Thread(target=copy_context().run, args=(run,), name="vancetope-blocking")
     thread.start()
     thread.join()
     if failure:

@@ -68,8 +68,9 @@ async def _complete(ctx: Context, log: Log, request: Request, shown: View) -> Se
     if left <= 0 and not final:
         return Sent()
     best_text = log.state.best_text
+    clock = asyncio.timeout(max(left, ctx.patience.last_round) if final else left)
     try:
-        async with asyncio.timeout(max(left, ctx.patience.last_round) if final else left) as clock:
+        async with clock:
             raw = await ctx.halt.guard(ctx.backend.complete(request, log.streamer.piece if ctx.streamed else None))
     except Halted as halt:
         end = halted(ctx.halt.kind or "interrupted", log.streamer.partial() or best_text)
