@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 
 import httpx
 import pytest
@@ -219,3 +220,42 @@ async def test_cancelling_while_waiting_for_the_next_attempt_ends_at_once() -> N
                 await asyncio.wait_for(task, 1)
             await backend.aclose()
     assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize("as_stream", [False, True])
+async def test_each_request_is_told_before_it_leaves(as_stream: bool) -> None:
+    told: list[int] = []
+    async with serving(page("", 503), page("", 429), GOOD) as server:
+        asked = replace(ASKED, on_send=lambda: told.append(len(server.asked)))
+        reply = await ask(server, [] if as_stream else None, asked=asked)
+    assert isinstance(reply, Reply)
+    assert told == [0, 1, 2]
+    assert reply.requests == 3
+
+
+async def test_the_requests_of_a_call_that_is_cancelled_were_told() -> None:
+    told: list[int] = []
+    async with serving(page("", 503), [HOLD]) as server:
+        call = asyncio.create_task(ask(server, asked=replace(ASKED, on_send=lambda: told.append(1))))
+        while len(server.asked) < 2:
+            await asyncio.sleep(0.01)
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+    assert len(told) == 2
+
+
+async def test_a_request_that_waits_for_a_slot_is_not_told() -> None:
+    told: list[int] = []
+    async with serving([HOLD]) as server:
+        backend = OpenAICompatible(server.url, profile=PROFILES["vllm"], per_model_limit=1)
+        first = asyncio.create_task(backend.complete(ASKED))
+        while not server.asked:
+            await asyncio.sleep(0.01)
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.1):
+                await backend.complete(replace(ASKED, on_send=lambda: told.append(1)))
+        first.cancel()
+        await asyncio.wait([first])
+        await backend.aclose()
+    assert told == []

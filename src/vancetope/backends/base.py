@@ -25,6 +25,7 @@ class Request:
 
     `choice` is "auto", or the name of the one tool that must be called. `response_schema` asks the server to constrain
     its text to that JSON Schema; then `tools` is empty. `timeout` bounds the whole call, retries included, in seconds.
+    `on_send` is called whenever this goes out to the server, so that a call which is cut short can still be counted.
     """
 
     model: str
@@ -35,6 +36,7 @@ class Request:
     response_schema: Mapping[str, Any] | None = None
     settings: ModelSettings = field(default_factory=ModelSettings)
     timeout: float = 300.0
+    on_send: Callable[[], None] | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +78,8 @@ class Backend(Protocol):
     Contract: `complete` returns exactly what the model gave, however odd (empty, cut, nameless calls), and raises a
     `ModelError` only where there is no reply at all. Ids of the returned calls are provisional; the turn mints its own.
     Arguments that came as an object are given as its JSON text. With `on_piece` the reply is streamed; the pieces are a
-    preview, the returned reply is the answer, and `Restarted` is told before a request is repeated after a piece.
+    preview, the returned reply is the answer, and `Restarted` is told before a request is repeated after a piece. The
+    request's `on_send` is called before each time it is sent, as often as the reply or the error will count.
     It never runs tools, never edits what the model wrote, never logs or raises a secret, and leaves nothing open when
     it is cancelled.
     """

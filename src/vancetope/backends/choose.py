@@ -60,12 +60,16 @@ class Choice:
 
 
 def _address(url: str) -> str:
-    """A base URL as it may be shown: user, password and query may be secret."""
+    """A base URL as it may be shown: user, password and query may be secret, and any part of one that cannot be."""
     try:
-        scheme, place, path, _, _ = urlsplit(url)
+        parts = urlsplit(url)
+        port = parts.port
     except ValueError:
         return "an address that is no URL"
-    return f"{scheme}://{place.rpartition('@')[2]}{path}"
+    if parts.scheme not in {"http", "https"} or url.count("@") > (parts.username is not None):
+        return "an address that is no URL"
+    host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
+    return f"{parts.scheme}://{host}{f':{port}' if port else ''}{parts.path}"
 
 
 def choose(argument: str | None, recipe: str | None, settings: Settings) -> Choice:

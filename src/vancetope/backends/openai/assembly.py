@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from vancetope.backends.base import CallPiece, Piece, TextPiece, ThinkingPiece
+from vancetope.backends.openai.arguments import Arguments
 from vancetope.backends.openai.failures import Where, broken, failed_inside
 from vancetope.backends.openai.reading import arguments_in, refusal_in, text_in, thinking_in
 from vancetope.backends.openai.sse import DONE, Sent, values
@@ -16,28 +16,28 @@ from vancetope.messages import Reply
 class _Call:
     """A call that is still being written. Its name counts as whole once arguments come or another call begins."""
 
-    def __init__(self, position: int, index: object) -> None:
+    def __init__(self, position: int) -> None:
         self.position = position
-        self.index = index
         self.id = ""
-        self.name = ""
-        self.arguments: list[str] = []
+        self.arguments = Arguments()
         self.told = False
+        self._name: list[str] = []
+        self._name_length = 0
+
+    @property
+    def name(self) -> str:
+        if len(self._name) > 1:
+            self._name = ["".join(self._name)]
+        return self._name[0] if self._name else ""
 
     def named(self, name: str) -> None:
         # Some servers repeat the name in each chunk, some send it in pieces, some send it longer each time.
-        if not self.told and name != self.name:
-            self.name = name if name.startswith(self.name) else self.name + name
-
-    def closed(self) -> bool:
-        """Whether the arguments so far are whole JSON, or none came yet."""
-        if not self.arguments:
-            return True
-        try:
-            json.loads("".join(self.arguments))
-        except ValueError:
-            return False
-        return True
+        if self.told:
+            return
+        if len(name) >= self._name_length and name.startswith(self.name):
+            self._name, self._name_length = [], 0
+        self._name.append(name)
+        self._name_length += len(name)
 
 
 class Assembly:
@@ -49,6 +49,8 @@ class Assembly:
         self._thinking: list[str] = []
         self._refusal: list[str] = []
         self._calls: list[_Call] = []
+        self._by_index: dict[object, _Call] = {}  # the last of each
+        self._by_id: dict[str, _Call] = {}
         self._usage: Any = None
         self._model: Any = None
         self._end_turn: bool | None = None
@@ -64,8 +66,8 @@ class Assembly:
     @property
     def characters(self) -> int:
         """How much came so far."""
-        pieces = (self._text, self._thinking, self._refusal, *(call.arguments for call in self._calls))
-        return sum(len(piece) for part in pieces for piece in part)
+        pieces = (self._text, self._thinking, self._refusal)
+        return sum(len(piece) for part in pieces for piece in part) + sum(call.arguments.length for call in self._calls)
 
     @property
     def _begun(self) -> bool:
@@ -86,15 +88,14 @@ class Assembly:
 
     def body(self) -> dict[str, Any]:
         """The whole answer, in the shape of one that did not stream."""
-        for call in self._calls:
-            self._tell_name(call)
+        self._tell_last_name()
         message: dict[str, Any] = {"role": "assistant", "content": "".join(self._text)}
         for field, parts in (("reasoning_content", self._thinking), ("refusal", self._refusal)):
             if parts:
                 message[field] = "".join(parts)
         if self._calls:
             message["tool_calls"] = [
-                {"id": call.id, "function": {"name": call.name, "arguments": "".join(call.arguments)}}
+                {"id": call.id, "function": {"name": call.name, "arguments": str(call.arguments)}}
                 for call in self._calls
             ]
         if self._end_turn is not None:
@@ -138,7 +139,9 @@ class Assembly:
         call_id = item.get("id") if isinstance(item.get("id"), str) else ""
         name = function.get("name") if isinstance(function.get("name"), str) else ""
         call = self._meant(item.get("index"), call_id or "", name or "")
-        call.id = call.id or call_id or ""
+        if call_id and not call.id:
+            call.id = call_id
+            self._by_id[call_id] = call
         if name:
             call.named(name)
         arguments = function.get("arguments")
@@ -151,33 +154,37 @@ class Assembly:
         The index decides, where there is one; else the id; else it is the last call. But some gateways number every
         call 0 or give every call one id, so whole arguments followed by another id or name begin a new call.
         """
-        known = [call for call in self._calls if index is None or call.index == index]
-        if index is None:
-            known = [call for call in known if call_id and call.id == call_id] or known
-        if known:
-            call = known[-1]
+        last = self._calls[-1] if self._calls else None
+        if isinstance(index, int | float | str):
+            call = self._by_index.get(index)
+        else:
+            index, call = None, self._by_id.get(call_id, last)
+        if call is not None:
             other_id = bool(call_id and call.id and call_id != call.id)
             if index is None:
                 begins = other_id or bool(name and call.arguments)
             else:
                 begins = bool(name) and (other_id or bool(call.arguments and name != call.name))
-            if not (begins and call.closed()):
+            if not (begins and call.arguments.whole()):
                 return call
-        for call in self._calls:
-            self._tell_name(call)
-        self._calls.append(_Call(len(self._calls), index))
-        return self._calls[-1]
+        self._tell_last_name()
+        call = _Call(len(self._calls))
+        self._calls.append(call)
+        if index is not None:
+            self._by_index[index] = call
+        return call
 
     def _write(self, call: _Call, arguments: str) -> None:
         if not arguments:
             return
         name = "" if call.told else call.name
         call.told = True
-        call.arguments.append(arguments)
+        call.arguments.add(arguments)
         self._tell(CallPiece(call.position, name, arguments))
 
-    def _tell_name(self, call: _Call) -> None:
-        if not call.told:
+    def _tell_last_name(self) -> None:
+        """Tell the last call by its name alone, if nothing was told of it; all before it were told when it began."""
+        if self._calls and not (call := self._calls[-1]).told:
             call.told = True
             self._tell(CallPiece(call.position, call.name, ""))
 

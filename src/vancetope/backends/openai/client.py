@@ -16,7 +16,7 @@ from vancetope.backends.base import OnPiece, Request
 from vancetope.backends.openai.assembly import Assembly, take, tell_whole
 from vancetope.backends.openai.course import WAIT_BASE, WAIT_INITIAL, WAIT_JITTER, WAIT_MAX, Course, Written
 from vancetope.backends.openai.failures import Where, broken, failed, failed_inside, lost, not_json
-from vancetope.backends.openai.mask import masked
+from vancetope.backends.openai.mask import mask, masked
 from vancetope.backends.openai.pool import Origin, Pool, Pools
 from vancetope.backends.openai.profiles import Profile, at_host
 from vancetope.backends.openai.reading import NoReply, reply_in
@@ -28,7 +28,8 @@ from vancetope.messages import Reply
 Wire = Callable[[str, Any], None]
 
 LARGEST_ANSWER = 32 * 1024 * 1024  # bytes
-LARGEST_FAILURE = 64 * 1024  # bytes read of an answer that is an error
+LARGEST_FAILURE = 64 * 1024  # characters shown of an answer that is an error
+LARGEST_SECRET = 16 * 1024  # bytes read beyond, so that no secret is cut before it is masked
 STREAM_BEGINS = (b"data:", b":", b"event:", b"id:", b"retry:", b"error:")
 ENOUGH = 9  # bytes that tell a stream from JSON, a byte order mark before them included
 
@@ -61,7 +62,7 @@ class OpenAICompatible:
             raise ConfigError(f"{profile.name} needs a base URL, for example http://127.0.0.1:8080/v1")
         if min(attempts, per_model_limit, max_connections) < 1:
             raise ConfigError("attempts, per_model_limit and max_connections are at least 1")
-        self._origin = Origin.at(url)
+        self._origin = Origin.at(url, profile.name)
         self.profile = at_host(profile, self._origin.host)
         key = _checked_key(api_key, self.profile)
         self._secrets = (*((key,) if key else ()), *self._origin.secrets)
@@ -78,7 +79,7 @@ class OpenAICompatible:
         body = body_of(request, self.profile, stream=on_piece is not None)
         content, characters = encoded(body)
         written = Written(body, content, characters, limit_of(body))
-        course = Course(self._where(request.model), request.timeout, on_piece, self._idle_timeout)
+        course = Course(self._where(request.model), request.timeout, self._idle_timeout, on_piece, request.on_send)
         try:
             async for attempt in stamina.retry_context(
                 on=course.may_retry,
@@ -98,7 +99,7 @@ class OpenAICompatible:
 
     async def list_models(self, timeout: float = 10.0) -> tuple[str, ...]:
         """The names of the models that the server offers, in its order. One request, never repeated."""
-        course = Course(self._where(""), timeout, None, self._idle_timeout)
+        course = Course(self._where(""), timeout, self._idle_timeout)
         pool = await self._pools.here()
         course.sends()
         self._show("request", {"models": self._origin.address})
@@ -162,7 +163,7 @@ class OpenAICompatible:
                     course.answered = True
                     yield blocks
                     return
-                text = await _beginning(blocks)
+                text = mask(await _beginning(blocks), self._secrets)[:LARGEST_FAILURE]
         self._show("reply", {"status": status, "body": text})
         raise failed(course.where, status, text, response.headers)
 
@@ -172,11 +173,11 @@ class OpenAICompatible:
         """Read an answer by what it is, not by what was asked for: some servers stream always, some never."""
         head = b""
         async for block in blocks:
-            head += block
-            if len(head.strip()) >= ENOUGH:
+            head = (head + block).lstrip()
+            if len(head) >= ENOUGH:
                 break
-        head = head.removeprefix(BOM_UTF8)
-        if head.lstrip().startswith(STREAM_BEGINS):
+        head = head.removeprefix(BOM_UTF8).lstrip()
+        if head.startswith(STREAM_BEGINS):
             return await self._streamed(head, blocks, written, course, clock)
         text = await _text(blocks, head)
         data = self._json(text, course)
@@ -249,16 +250,16 @@ async def _text(blocks: AsyncIterator[bytes], head: bytes = b"") -> str:
 
 
 async def _beginning(blocks: AsyncIterator[bytes]) -> str:
-    """The first part of an error's body; a connection that fails in it does not hide the error."""
+    """The first part of an error's body and a little more; a connection that fails in it does not hide the error."""
     read = b""
     try:
         async for block in blocks:
             read += block
-            if len(read) > LARGEST_FAILURE:
+            if len(read) > LARGEST_FAILURE + LARGEST_SECRET:
                 break
     except (httpx.RequestError, ModelError):
         pass
-    return read[:LARGEST_FAILURE].decode("utf-8", "replace")
+    return read[: LARGEST_FAILURE + LARGEST_SECRET].decode("utf-8", "replace")
 
 
 def _model_names(data: Any) -> tuple[str, ...] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,13 +36,21 @@ class Written:
 class Course:
     """The state of one call over all its requests. Times are of the running loop's clock."""
 
-    def __init__(self, where: Where, timeout: float, on_piece: OnPiece | None, idle_timeout: float) -> None:
+    def __init__(
+        self,
+        where: Where,
+        timeout: float,
+        idle_timeout: float,
+        on_piece: OnPiece | None = None,
+        on_send: Callable[[], None] | None = None,
+    ) -> None:
         self.where = where
         self.requests = 0
         self.assembly: Assembly | None = None
         self.answered = False
         self.listener_failed: Exception | None = None  # whatever its type, it is not the server's failure
         self._on_piece = on_piece
+        self._on_send = on_send
         self._timeout = timeout
         self._idle_timeout = idle_timeout
         self._loop = asyncio.get_running_loop()
@@ -64,6 +72,8 @@ class Course:
         """A request goes out now."""
         self.requests += 1
         self._waits = False
+        if self._on_send is not None:
+            self._on_send()
 
     def tell(self, piece: Piece) -> None:
         if self._on_piece is not None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from http import HTTPStatus
 from typing import Any, ClassVar
 
 import httpx
@@ -29,6 +30,7 @@ from vancetope.errors import (
 
 NOT_IMPLEMENTED = 501  # the one 5xx that trying again cannot help
 SAID = 300  # characters of a server's own words in a sentence of ours
+DEEPEST = 8  # levels at which a failure's words are looked for
 
 _TOO_LONG = (
     "context_length_exceeded",
@@ -71,7 +73,7 @@ class Where:
     profile: Profile
     address: str
     model: str = ""
-    secrets: tuple[str, ...] = ()
+    secrets: tuple[str, ...] = field(default=(), repr=False)
 
     def __str__(self) -> str:
         return f"{self.profile.name} at {self.address}" + (f" (model {self.model})" if self.model else "")
@@ -107,7 +109,7 @@ def broken(where: Where, what: str) -> ReplyBroken:
 
 def lost(where: Where, error: httpx.RequestError, *, answered: bool, characters: int) -> VancetopeError:
     """The error for a connection that failed: before the server answered, or in the middle of its answer."""
-    why = said_in(None, str(error), where.secrets)
+    why = said_in(None, _words_of(error), where.secrets)
     told = f": {why}" if why else ""
     if isinstance(error, httpx.LocalProtocolError | httpx.UnsupportedProtocol):
         return ConfigError(f"the request to {where} cannot be sent{told}")
@@ -119,6 +121,15 @@ def lost(where: Where, error: httpx.RequestError, *, answered: bool, characters:
         start = f"Start it with `{where.profile.start}`." if where.profile.start else "Check the base URL."
         return Unreachable(f"{where} cannot be reached{told}. {start}")
     return Unreachable(f"{where} closed the connection without an answer{told}.")
+
+
+def _words_of(error: httpx.RequestError) -> str:
+    """What a failed connection says, but of a proxy's refusal its status alone: its words may quote its password."""
+    status = str(error).partition(" ")[0]
+    if not (isinstance(error, httpx.ProxyError) and status.isdecimal()):
+        return str(error)
+    known = {each.value: each.phrase for each in HTTPStatus}
+    return f"{status} {known.get(int(status), '')}"
 
 
 def not_json(where: Where, body: str) -> ReplyBroken:
@@ -134,7 +145,8 @@ def said_in(data: Any, body: str, secrets: tuple[str, ...]) -> str:
     text = _message(data)
     if text is None:
         text = _title(body) if _is_page(body) else body
-    text = mask(" ".join(text.split()), secrets)
+    # Half a surrogate pair or a terminal's control character would do harm wherever the sentence goes.
+    text = mask("".join(filter(str.isprintable, " ".join(text.split()))), secrets)
     if len(text) > SAID:
         text = text[: SAID - 3] + "..."
     return f'"{text}"' if text else ""
@@ -142,8 +154,8 @@ def said_in(data: Any, body: str, secrets: tuple[str, ...]) -> str:
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
     """The seconds that a server asks us to wait, from `Retry-After` (seconds or a date) or its milliseconds twin."""
-    for field, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
-        value = headers.get(field, "").strip()
+    for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        value = headers.get(name, "").strip()
         if not value:
             continue
         try:
@@ -163,7 +175,7 @@ def _failure(where: Where, status: int, words: str, said: str, location: str) ->
     words = words.lower()
     told = f": {said}" if said else ""
     if status < 400:
-        target = mask(location, where.secrets) or "nowhere"
+        target = mask("".join(filter(str.isprintable, location)), where.secrets) or "nowhere"
         return RequestRejected(f"{where} redirects to {target} ({status}): set the base URL to where the API is.")
     if status in {401, 403}:
         return AuthRefused(f"{where} refuses the key ({status}){told}. {_key_advice(where.profile)}")
@@ -194,20 +206,22 @@ def _codes(data: Any) -> str:
     """The codes and types of a failure, apart by blanks."""
     if isinstance(data, Mapping) and isinstance(data.get("error"), Mapping):
         data = data["error"]
-    found = [data.get(field) for field in ("code", "type")] if isinstance(data, Mapping) else []
+    found = [data.get(name) for name in ("code", "type")] if isinstance(data, Mapping) else []
     return " ".join(str(code) for code in found if isinstance(code, str | int))
 
 
-def _message(data: Any) -> str | None:
+def _message(data: Any, depth: int = DEEPEST) -> str | None:
     """The words of a failure among the shapes that servers give it."""
     if isinstance(data, str):
         return data
+    if depth == 0:
+        return None
     if isinstance(data, list):
-        return next((found for item in data if (found := _message(item))), None)
+        return next((found for item in data if (found := _message(item, depth - 1))), None)
     if not isinstance(data, Mapping):
         return None
-    for field in ("error", "message", "detail", "errors", "msg", "error_description"):
-        if found := _message(data.get(field)):
+    for name in ("error", "message", "detail", "errors", "msg", "error_description"):
+        if found := _message(data.get(name), depth - 1):
             return found
     return None
 

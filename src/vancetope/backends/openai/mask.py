@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import html
+import json
 import re
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any
 
 MASK = "***"
@@ -18,10 +21,12 @@ _BEARER = re.compile(r"\b(bearer\s+)[\w*.~+/=-]{8,}", re.IGNORECASE)
 
 
 def mask(text: str, secrets: Iterable[str] = ()) -> str:
-    """The text without the given secrets and without anything that looks like a key of OpenAI's or a bearer token."""
-    for secret in secrets:
-        if len(secret) >= SHORTEST_SECRET and secret in text:
-            text = text.replace(secret, MASK)
+    """The text without the given secrets and without anything that looks like a key of OpenAI's or a bearer token.
+
+    A secret is found however its special characters were escaped (for URLs, JSON or HTML), and in capitals or not.
+    """
+    if (secret := _any_of(tuple(secrets))) is not None:
+        text = secret.sub(MASK, text)
     return _BEARER.sub(rf"\1{MASK}", _KEY.sub(MASK, text))
 
 
@@ -36,3 +41,29 @@ def masked(value: Any, secrets: Iterable[str] = (), *, depth: int = 0) -> Any:
     if isinstance(value, list | tuple):
         return [masked(inner, secrets, depth=depth + 1) for inner in value]
     return value
+
+
+@lru_cache(maxsize=64)
+def _any_of(secrets: tuple[str, ...]) -> re.Pattern[str] | None:
+    """What finds any of the secrets, the longest first: one may be the beginning of another."""
+    found = sorted({each for each in secrets if len(each) >= SHORTEST_SECRET}, key=len, reverse=True)
+    return re.compile("|".join("".join(map(_spelt, each)) for each in found), re.IGNORECASE) if found else None
+
+
+def _spelt(char: str) -> str:
+    """A pattern for one character in all the ways that a server may write it when it quotes."""
+    if char.isascii() and char.isalnum():
+        return char
+    octets = char.encode("utf-8", "replace")
+    ways = {
+        char,
+        f"\\{char}",
+        html.escape(char),
+        f"&#{ord(char)};",
+        f"&#x{ord(char):x};",
+        f"\\u{ord(char):04x}",
+        json.dumps(char)[1:-1],
+        "".join(f"%{octet:02x}" for octet in octets),
+        "+" if char == " " else char,
+    }
+    return f"(?:{'|'.join(map(re.escape, sorted(ways, key=len, reverse=True)))})"

@@ -11,6 +11,7 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
+from urllib.parse import unquote, unquote_plus
 from urllib.request import getproxies, proxy_bypass
 
 import httpx
@@ -20,38 +21,37 @@ from vancetope.errors import ConfigError
 CONNECT = 10.0  # seconds to reach the server
 KEEP_ALIVE = 30.0  # seconds an idle connection is kept
 
+SHORTEST_TOKEN = 8  # characters of a user that may be a token, with anything for its password
+PUBLIC_PARAMETERS = frozenset({"api-version"})  # of a query, and no secret
+
 
 @dataclass(frozen=True, slots=True)
 class Origin:
     """A server's base URL, taken apart. `address` shows it without what may be secret."""
 
     prefix: str
-    query: str
+    query: str = field(repr=False)
     host: str
     address: str
-    authorization: str | None
-    secrets: tuple[str, ...]
+    authorization: str | None = field(repr=False)
+    secrets: tuple[str, ...] = field(repr=False)
     secure: bool
 
     @classmethod
-    def at(cls, base_url: str) -> Origin:
-        """Raises `ConfigError` for anything but an http(s) URL of a host."""
-        try:
-            url = httpx.URL(base_url.strip())
-            port = url.port
-        except (httpx.InvalidURL, ValueError, UnicodeError):
-            raise _bad_url(base_url) from None
-        if url.scheme not in {"http", "https"} or not url.host or len(base_url.split()) != 1 or (port or 0) > 65535:
-            raise _bad_url(base_url)
+    def at(cls, base_url: str, server: str = "") -> Origin:
+        """Raises `ConfigError` for anything but an http(s) URL of a host; it names the server and nothing of the URL."""
+        base_url = base_url.strip()
+        url = _parsed(base_url)
+        if wrong := _wrong_with(base_url, url):
+            whose = f" of {server}" if server else ""
+            raise ConfigError(f"the base URL{whose} {wrong}; it looks like http://127.0.0.1:11434/v1")
+        assert url is not None
         host = f"[{url.host}]" if ":" in url.host else url.host
-        address = f"{url.scheme}://{host}" + (f":{port}" if port else "")
+        address = f"{url.scheme}://{host}" + (f":{url.port}" if url.port else "")
         query = f"?{url.query.decode()}" if url.query else ""
-        authorization, secrets = None, tuple(value for value in (url.password, query[1:]) if value)
-        if url.userinfo:
-            pair = f"{url.username}:{url.password}".encode()
-            authorization = f"Basic {base64.b64encode(pair).decode()}"
+        authorization = f"Basic {_pair(url)}" if url.userinfo else None
         prefix = address + url.raw_path.decode().partition("?")[0].rstrip("/")
-        return cls(prefix, query, url.host, address, authorization, secrets, url.scheme == "https")
+        return cls(prefix, query, url.host, address, authorization, _secrets(url), url.scheme == "https")
 
     def url(self, path: str) -> httpx.URL:
         """The URL of a path below the base URL, whose query it keeps."""
@@ -180,8 +180,11 @@ _CLOSING: set[asyncio.Future[None]] = set()
 def _transport(origin: Origin, tls: ssl.SSLContext, limits: httpx.Limits) -> httpx.AsyncHTTPTransport:
     try:
         return httpx.AsyncHTTPTransport(verify=tls, limits=limits, proxy=_proxy(origin))
-    except (ImportError, ValueError, httpx.InvalidURL) as error:
+    except ImportError as error:
         raise ConfigError(f"the proxy that the environment names cannot be used: {error}") from None
+    except (ValueError, httpx.InvalidURL):
+        pass  # their words may quote the proxy's password
+    raise ConfigError("the proxy that the environment names is no URL of a proxy, like http://proxy.example:3128")
 
 
 def _proxy(origin: Origin) -> httpx.Proxy | None:
@@ -199,7 +202,44 @@ def _no_tls() -> ssl.SSLContext:
     return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
-def _bad_url(base_url: str) -> ConfigError:
-    # What stands before an @ may be a password.
-    shown = base_url.strip().rpartition("@")[2][:100]
-    return ConfigError(f"the base URL {shown!r} is not one of a server; it looks like http://127.0.0.1:11434/v1")
+def _parsed(base_url: str) -> httpx.URL | None:
+    try:
+        url = httpx.URL(base_url)
+        return url if (url.port or 0) <= 65535 else None
+    except (httpx.InvalidURL, ValueError, UnicodeError):
+        return None
+
+
+def _wrong_with(base_url: str, url: httpx.URL | None) -> str:
+    """What is wrong with a base URL, in words that quote nothing of it: any part may be a secret at a wrong place."""
+    if not base_url.lower().startswith(("http://", "https://")):
+        return "does not begin with http:// or https://"
+    if len(base_url.split()) != 1:
+        return "holds a blank"
+    if url is None or not url.host:
+        return "names no host, or a port that cannot be"
+    if base_url.count("@") > bool(url.userinfo):
+        return "holds an @ that does not end its user and password; write it as %40"
+    return ""
+
+
+def _pair(url: httpx.URL) -> str:
+    """User and password as they go into the header."""
+    return base64.b64encode(f"{url.username}:{url.password}".encode()).decode()
+
+
+def _secrets(url: httpx.URL) -> tuple[str, ...]:
+    """What of a base URL nobody may see, as it is written there and as it reads: its password, its user, the header
+    made of both, and the values of its query."""
+    user, _, password = url.userinfo.decode().partition(":")
+    written = [password]
+    # Beside a password a short user ("admin", "user") is no secret, and masking it would garble the text.
+    if not password or len(url.username) >= SHORTEST_TOKEN:
+        written.append(user)
+    if url.userinfo:
+        written.append(_pair(url).rstrip("="))
+    for parameter in url.query.decode().split("&"):
+        name, _, value = parameter.partition("=")
+        if name not in PUBLIC_PARAMETERS:
+            written.append(value or name)
+    return tuple({each for text in written for each in (text, unquote(text), unquote_plus(text)) if each})

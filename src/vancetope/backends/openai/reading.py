@@ -11,6 +11,9 @@ from vancetope.messages import Call, Finish, Reply, Usage
 # Characters of a token, where the server does not count.
 TOKEN = 4
 
+# Nobody has written so many tokens; infinity, and what no float can hold, are no count at all.
+MOST_TOKENS = 10**12
+
 _FINISH = {
     "stop": Finish.STOP,
     "end_turn": Finish.STOP,
@@ -176,6 +179,6 @@ def _call(item: object) -> Call:
 def _count(counts: Mapping[str, Any], *fields: str) -> int:
     for field in fields:
         value = counts.get(field)
-        if isinstance(value, int | float) and value > 0:
+        if isinstance(value, int | float) and 0 < value <= MOST_TOKENS:
             return int(value)
     return 0

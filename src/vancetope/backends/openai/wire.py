@@ -51,6 +51,8 @@ def encoded(body: Mapping[str, Any]) -> tuple[bytes, int]:
     """The body as bytes, and its length in characters. Raises `ConfigError` for what JSON cannot hold."""
     try:
         text = _encoder.encode(body)
+    except RecursionError:
+        raise ConfigError("the request cannot be written as JSON: it nests too deep") from None
     except (TypeError, ValueError) as error:
         raise ConfigError(f"the request cannot be written as JSON: {error}") from None
     try:
