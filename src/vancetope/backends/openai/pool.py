@@ -39,7 +39,7 @@ class Origin:
 
     @classmethod
     def at(cls, base_url: str, server: str = "") -> Origin:
-        """Raises `ConfigError` for anything but an http(s) URL of a host; it names the server and nothing of the URL."""
+        """Raises `ConfigError` for anything but an http(s) URL of a host; it names the server, nothing of the URL."""
         base_url = base_url.strip()
         url = _parsed(base_url)
         if wrong := _wrong_with(base_url, url):
