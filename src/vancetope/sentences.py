@@ -115,11 +115,15 @@ CUT = (
     "[... {left_out:,} of {size:,} characters left out; "
     'read on with result_read(handle="{handle}", offset={offset}) ...]'
 )
+CUT_ERROR = "[... {left_out:,} of {size:,} characters left out ...]"
 CUT_UNKEPT = "[... {left_out:,} of {size:,} characters left out; the output was too large to be kept ...]"
 
 TIMED_OUT = "timed out after {seconds:g} s"
+TIMED_OUT_LEFT = "timed out after {seconds:g} s and is still running: its outcome is unknown"
+INTERRUPTED_LEFT = "interrupted, but still running: its outcome is unknown"
 CANCELLED_ITSELF = "CancelledError: the tool cancelled itself"
 NO_MESSAGE = "{kind}: (no message)"
+NO_RESULT = "the tool returned an object of the class {kind}, which is no result: it has to return a list, or the text"
 
 RESULT_READ = "Read more of an earlier tool result that was cut. The place of the cut names its handle and offset."
 RESULT_READ_HANDLE = "the handle given where the result was cut"
@@ -181,6 +185,10 @@ FOLDER_MORE = "[only the first {count:,} entries are shown]"
 GREP_NOTHING = "nothing matches"
 GREP_MORE = "[only the first {count} matches are shown]"
 GREP_LARGE = "[not searched, because larger than {size:,} bytes: {count}]"
+GREP_PIECES = (
+    "[lines longer than {size:,} characters were searched in pieces: ^ and $ match at the ends of a piece too, and a "
+    "match longer than {overlap:,} characters may be missed]"
+)
 GREP_LATE = "[stopped after {seconds:g} s, before everything was searched]"
 
 

@@ -10,7 +10,9 @@ from functools import partial
 from vancetope.context import Context
 from vancetope.contract.calls import read
 from vancetope.messages import Call, Result
-from vancetope.tools.batch import Planned, Workshop, run_calls
+from vancetope.tools.batch import OUTPUT_CAP, Planned, Workshop, run_calls
+from vancetope.tools.outputs import shortened
+from vancetope.tools.values import printable
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +30,9 @@ async def settled(
     Each call is a step of the journal, and so is the whole: a call that has finished never runs again.
     """
     if None not in answers:
-        return tuple(refused(call, text or "") for call, text in zip(calls, answers, strict=True))
+        return tuple(
+            refused(call, text or "", ctx.limits.output_cap) for call, text in zip(calls, answers, strict=True)
+        )
     step = await ctx.journal.step(f"calls:{number}", partial(_settle, ctx, number, calls, answers), Settled)
     return step.results
 
@@ -53,7 +57,10 @@ async def _settle(ctx: Context, number: int, calls: Sequence[Call], answers: Seq
     )
     ran = iter(await run_calls(planned, shop))
     return Settled(
-        tuple(next(ran) if text is None else refused(call, text) for call, text in zip(calls, answers, strict=True))
+        tuple(
+            next(ran) if text is None else refused(call, text, ctx.limits.output_cap)
+            for call, text in zip(calls, answers, strict=True)
+        )
     )
 
 
@@ -65,6 +72,6 @@ def _planned(ctx: Context, call: Call, left: float) -> Planned:
     return Planned(call, replace(tool, timeout=min(tool.timeout or ctx.limits.timeout, left)), arguments)
 
 
-def refused(call: Call, text: str) -> Result:
-    """The result of a call that did not run."""
-    return Result(call.id, call.name, text, ok=False, size=len(text))
+def refused(call: Call, text: str, cap: int = OUTPUT_CAP) -> Result:
+    """The result of a call that did not run. Its text may quote the model, so it is bounded like every other."""
+    return Result(call.id, call.name, shortened(printable(text), cap), ok=False, size=len(text))

@@ -153,3 +153,10 @@ def test_the_tool_s_own_schema_is_not_changed() -> None:
         "properties": {"x": {"type": "string"}},
         "$defs": {"y": {"type": "string"}},
     }
+
+
+def test_a_bound_gives_way_to_what_the_schema_wants_at_least() -> None:
+    assert bounded({"type": "string", "minLength": 80}, 50)["maxLength"] == 80
+    assert bounded({"type": "array", "minItems": LIST_BOUND + 8}, 50)["maxItems"] == LIST_BOUND + 8
+    assert bounded({"type": "array", "allOf": [{"minContains": 40, "contains": {}}]}, 50)["maxItems"] == 40
+    assert bounded({"type": "string", "minLength": 2, "maxLength": 9}, 50)["maxLength"] == 9

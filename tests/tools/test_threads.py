@@ -8,7 +8,8 @@ from contextvars import ContextVar
 
 import pytest
 
-from vancetope.tools.threads import ThreadLeft, Threads, current, using
+from vancetope.tools.failure import Exited
+from vancetope.tools.threads import Threads, current, using
 
 
 async def test_what_a_function_returns_or_raises_is_the_callers() -> None:
@@ -23,7 +24,7 @@ async def test_leaving_a_thread_ends_only_the_thread() -> None:
     def leave() -> None:
         raise SystemExit(2)
 
-    with pytest.raises(ThreadLeft) as raised:
+    with pytest.raises(Exited) as raised:
         await Threads().run(leave)
     assert isinstance(raised.value.cause, SystemExit)
 

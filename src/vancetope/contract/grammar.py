@@ -42,7 +42,10 @@ def _branch(spec: ToolSpec, bound: int, thought: int | None, definitions: dict[s
 
 
 def bounded(schema: Any, bound: int, prefix: str = "") -> Any:
-    """The same schema with a bound on every string and list, and its local references moved under `prefix`."""
+    """The same schema with a bound on every string and list, and its local references moved under `prefix`.
+
+    A bound gives way to what the schema itself asks for at least.
+    """
     if not isinstance(schema, Mapping):
         return schema
     out = {key: _moved(key, value, prefix) for key, value in schema.items() if key not in ("default", "title")}
@@ -58,10 +61,18 @@ def bounded(schema: Any, bound: int, prefix: str = "") -> Any:
     kinds = out.get("type", ())
     kinds = (kinds,) if isinstance(kinds, str) else kinds
     if "string" in kinds and "enum" not in out and "const" not in out:
-        out["maxLength"] = min(out.get("maxLength", bound), bound)
+        out["maxLength"] = max(min(out.get("maxLength", bound), bound), _least(out, "minLength"))
     if "array" in kinds:
-        out["maxItems"] = min(out.get("maxItems", LIST_BOUND), LIST_BOUND)
+        least = max(_least(out, "minItems"), _least(out, "minContains"))
+        out["maxItems"] = max(min(out.get("maxItems", LIST_BOUND), LIST_BOUND), least)
     return out
+
+
+def _least(schema: Any, keyword: str) -> Any:
+    """The least that a schema wants of something: above our bound, a grammar would allow no value at all."""
+    if not isinstance(schema, Mapping):
+        return 0
+    return max((schema.get(keyword, 0), *(_least(each, keyword) for each in schema.get("allOf", ()))))
 
 
 def _moved(key: str, value: Any, prefix: str) -> Any:

@@ -129,18 +129,20 @@ class InvalidPattern(ValueError):
 def matcher(pattern: str) -> Callable[[str], bool]:
     """Whether this regular expression is found in a text, in time linear in the text whatever the pattern.
 
-    The dialect has no look-around and no back-references. Raises `InvalidPattern` in one sentence.
+    Linear, but for the largest pattern that compiles about 0.15 s for 2,000 characters, during which no other thread
+    runs: give it long texts in pieces. The dialect has no look-around and no back-references. Raises `InvalidPattern`
+    in one sentence.
     """
     import jsonschema_rs
 
-    options = jsonschema_rs.RegexOptions(size_limit=1_000_000, dfa_size_limit=2_000_000)
+    options = jsonschema_rs.RegexOptions(size_limit=300_000, dfa_size_limit=2_000_000)
     try:
         compiled = jsonschema_rs.validator_for({"pattern": pattern}, offline=True, pattern_options=options)
     except ValueError:
         raise InvalidPattern(
             f"{json.dumps(pattern[:80], ensure_ascii=False)} is not a regular expression that can be searched for: "
-            "characters such as ( [ { * + ? need a backslash before them to be taken as they are, and look-around and "
-            "back-references do not exist"
+            "characters such as ( [ { * + ? need a backslash before them to be taken as they are, look-around and "
+            "back-references do not exist, and repeats such as {900} may not multiply to thousands"
         ) from None
     return compiled.is_valid
 

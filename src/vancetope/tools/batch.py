@@ -9,22 +9,24 @@ import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, Literal, NoReturn, TypeAlias
 
 from vancetope import sentences
 from vancetope.events import Event, ToolEnded, ToolProgress, ToolStarted
 from vancetope.messages import Call, Result
 from vancetope.tools.base import Tool, ToolContext
 from vancetope.tools.blobs import Blobs
-from vancetope.tools.failure import failure_text
+from vancetope.tools.failure import Exited, failure_text, is_ctrl_c
 from vancetope.tools.outputs import bounded
-from vancetope.tools.threads import Threads, using
+from vancetope.tools.threads import Threads, note_left, using
 from vancetope.tools.values import printable, text_of
 
-__all__ = ["GRACE", "Around", "Blobs", "Limits", "Planned", "Threads", "Workshop", "run_calls"]
+__all__ = ["GRACE", "OUTPUT_CAP", "Around", "Blobs", "Limits", "Planned", "Threads", "Workshop", "run_calls"]
 
 GRACE = 5.0
-"""Seconds that a cancelled call may take to end before it is left alone."""
+"""Seconds that a call may take to end once it was told to, before it is left alone."""
+_MOMENT = 0.05
+OUTPUT_CAP = 32 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +34,7 @@ class Limits:
     """`timeout` in seconds for tools that name none; `output_cap` in bytes of UTF-8 for each result."""
 
     timeout: float = 60.0
-    output_cap: int = 32 * 1024
+    output_cap: int = OUTPUT_CAP
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,9 @@ class Planned:
     tool: Tool
     arguments: Mapping[str, Any]
 
+
+Stop: TypeAlias = asyncio.Future[Literal["interrupted", "cancelled"]]
+"""Done as soon as the calls of a group have to end, and why: the turn was interrupted, or its task is cancelled."""
 
 Around: TypeAlias = Callable[[Call, Callable[[], Awaitable[Result]]], Coroutine[Any, Any, Result]]
 
@@ -63,13 +68,16 @@ class Workshop:
 
 
 async def run_calls(planned: Sequence[Planned], shop: Workshop) -> tuple[Result, ...]:
-    """Run the calls; one result each, in the given order. What a tool does never makes this raise.
+    """Run the calls; one result each, in the given order. What a tool does never makes this raise, but for a
+    `KeyboardInterrupt` in the main thread: it may be a person's.
 
     Calls run concurrently; one whose tool is `alone` starts when those before it have ended, and those after it start
-    when it has. A call that fails, cancels itself or exceeds its time gets an error result and its siblings go on.
-    When the interrupt is set, running calls are cancelled and awaited for at most `GRACE` seconds, calls not started
-    never run, and both get the result `interrupted`; finished results stay. When the awaiting task is cancelled the
-    same is done and `CancelledError` raised. Every `ToolStarted` is followed by its `ToolEnded`.
+    when it has. A call that fails, exits, cancels itself or exceeds its time gets an error result and its siblings go
+    on. When the interrupt is set, running calls are cancelled, threads awaited, for at most `GRACE` seconds. What
+    finishes by then keeps its result, the rest is `interrupted`, and a call that still runs says so; calls not started
+    never run. When the awaiting task is cancelled the same is done and `CancelledError` raised; for a call that had not
+    finished it is raised through `around`, so that no result is stored. Every `ToolStarted` is followed by its
+    `ToolEnded`.
     """
     results: list[Result] = []
     with using(shop.threads):
@@ -99,15 +107,17 @@ def _never_ran(planned: Planned) -> Result:
 
 
 async def _run_group(group: Sequence[Planned], shop: Workshop) -> list[Result]:
-    left_before = set(shop.threads.left)
-    tasks = [asyncio.create_task(_kept(each, shop)) for each in group]
+    stop: Stop = asyncio.get_running_loop().create_future()
+    tasks = [asyncio.create_task(_kept(each, shop, stop)) for each in group]
     try:
-        interrupted = await _all_done(tasks, shop.interrupt)
+        if await _all_done(tasks, shop.interrupt):
+            stop.set_result("interrupted")
+            await _all_ended(tasks)
     except asyncio.CancelledError:
-        await _stop_all(tasks, shop, left_before)
+        if not stop.done():
+            stop.set_result("cancelled")
+        await _all_ended(tasks)
         raise
-    if interrupted:
-        await _stop_all(tasks, shop, left_before)
     return [_never_ran(each) if task.cancelled() else task.result() for each, task in zip(group, tasks, strict=True)]
 
 
@@ -127,65 +137,105 @@ async def _all_done(tasks: Sequence[asyncio.Task[Result]], interrupt: asyncio.Ev
         await asyncio.gather(bell, everything, return_exceptions=True)
 
 
-async def _stop_all(tasks: Sequence[asyncio.Task[Result]], shop: Workshop, left_before: set[Any]) -> None:
-    """Cancel what runs and wait for it, threads that cannot be stopped included, but not for ever."""
-    until = time.monotonic() + GRACE
-    for task in tasks:
-        task.cancel()
+async def _all_ended(tasks: Sequence[asyncio.Task[Result]]) -> None:
+    """Wait for calls that were told to stop, which takes them `GRACE`; what is around them may hang for longer."""
+    try:
+        await asyncio.wait(tasks, timeout=2 * GRACE)
+    finally:
+        for task in tasks:
+            task.add_done_callback(_noted)
+            task.cancel()
     await asyncio.wait(tasks)
-    if threads_left := shop.threads.left - left_before:
-        await asyncio.wait(threads_left, timeout=max(0.0, until - time.monotonic()))
 
 
-async def _kept(planned: Planned, shop: Workshop) -> Result:
+async def _kept(planned: Planned, shop: Workshop, stop: Stop) -> Result:
     if shop.around is None:
-        return await _run_one(planned, shop)
-    return await shop.around(planned.call, partial(_run_one, planned, shop))
+        return await _run_one(planned, shop, stop)
+    return await shop.around(planned.call, partial(_run_one, planned, shop, stop))
 
 
-async def _run_one(planned: Planned, shop: Workshop) -> Result:
-    """Run a call to its result. It swallows being cancelled: that is its result then."""
+async def _run_one(planned: Planned, shop: Workshop, stop: Stop) -> Result:
+    """Run a call to its result. Raises `CancelledError` where there is none because the turn's task is cancelled."""
     call, name = planned.call, planned.call.name
+    if stop.done():
+        return _never_ran(planned) if stop.result() == "interrupted" else _cancel()
     progress = _Progress(call.id, name, shop.publish, asyncio.get_running_loop())
     context = ToolContext(shop.deps, shop.session, call.id, progress)
     shop.publish(ToolStarted(call.id, name, dict(planned.arguments)))
     started = time.monotonic()
+    shown, ok, size, handle = sentences.INTERRUPTED, False, 0, None
     try:
-        text, ok = await _outcome(planned, context, shop.limits)
+        text, ok = await _outcome(planned, context, shop, stop)
         text = await _made_printable(text)
-    except asyncio.CancelledError:
-        text, ok = sentences.INTERRUPTED, False
-    progress.is_open = False
-    shown, handle = bounded(text, call.id, shop.limits.output_cap, shop.blobs)
-    shop.publish(ToolEnded(call.id, name, ok, shown, time.monotonic() - started))
-    return Result(call.id, name, shown, ok=ok, size=len(text), handle=handle)
-
-
-async def _outcome(planned: Planned, context: ToolContext, limits: Limits) -> tuple[str, bool]:
-    """The text and success of a call that was not interrupted. The tool runs in a task of its own, so that one that
-    cancels itself, or ignores being cancelled, does so there."""
-    seconds = limits.timeout if planned.tool.timeout is None else planned.tool.timeout
-    task = asyncio.create_task(_text(planned, context))
-    try:
-        await asyncio.wait((task,), timeout=seconds)
-        if not task.done():
-            return sentences.TIMED_OUT.format(seconds=seconds), False
+        shown, handle = bounded(text, call.id, shop.limits.output_cap, shop.blobs)
+        size = len(text)
     finally:
-        if not task.done():
-            task.add_done_callback(_noted)
+        progress.is_open = False
+        shop.publish(ToolEnded(call.id, name, ok, shown, time.monotonic() - started))
+    return Result(call.id, name, shown, ok=ok, size=size, handle=handle)
+
+
+async def _outcome(planned: Planned, context: ToolContext, shop: Workshop, stop: Stop) -> tuple[str, bool]:
+    """The text and success of a call. The tool runs in a task of its own, so that one that cancels itself, or ignores
+    being cancelled, does so there."""
+    seconds = shop.limits.timeout if planned.tool.timeout is None else planned.tool.timeout
+    left: set[asyncio.Future[Any]] = set()
+    task = asyncio.create_task(_text(planned, context, left))
+    task.add_done_callback(_noted)
+    try:
+        await asyncio.wait((task, stop), timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        ended_alone = task.done()
+        if not ended_alone and stop.done():
+            ended_alone = await _wound_up(task, shop.threads, left)
+        elif not ended_alone:
             task.cancel()
             await asyncio.wait((task,), timeout=GRACE)
-    if task.cancelled():
-        return sentences.CANCELLED_ITSELF, False
-    error = task.exception()
-    return (task.result() or sentences.NO_OUTPUT, True) if error is None else (failure_text(error), False)
+    finally:
+        task.cancel()
+    error = task.exception() if task.done() and not task.cancelled() else None
+    if task.done() and not task.cancelled() and error is None:
+        return task.result() or sentences.NO_OUTPUT, True
+    if ended_alone:
+        return sentences.CANCELLED_ITSELF if error is None else failure_text(error), False
+    still_runs = not task.done() or any(not each.done() for each in left)
+    if not stop.done():
+        return (sentences.TIMED_OUT_LEFT if still_runs else sentences.TIMED_OUT).format(seconds=seconds), False
+    if stop.result() == "cancelled":
+        _cancel()
+    if error is not None:
+        return failure_text(error), False
+    return sentences.INTERRUPTED_LEFT if still_runs else sentences.INTERRUPTED, False
 
 
-async def _text(planned: Planned, context: ToolContext) -> str:
-    return text_of(await planned.tool.run(planned.arguments, context))
+async def _wound_up(task: asyncio.Task[str], threads: Threads, left: set[asyncio.Future[Any]]) -> bool:
+    """Let a task end in its grace: one in a thread, which cannot be cancelled, by itself; true if it did."""
+    until = time.monotonic() + GRACE
+    if (in_thread := threads.waits.get(task)) is not None:
+        await asyncio.wait((in_thread,), timeout=GRACE)
+        if task.done():
+            return True
+    task.cancel()
+    await asyncio.wait((task,), timeout=max(_MOMENT, until - time.monotonic()))
+    if left:
+        await asyncio.wait(tuple(left), timeout=max(0.0, until - time.monotonic()))
+    return False
 
 
-def _noted(task: asyncio.Task[str]) -> None:
+def _cancel() -> NoReturn:
+    raise asyncio.CancelledError
+
+
+async def _text(planned: Planned, context: ToolContext, left: set[asyncio.Future[Any]]) -> str:
+    note_left(left)
+    try:
+        return text_of(await planned.tool.run(planned.arguments, context))
+    except (KeyboardInterrupt, SystemExit) as error:  # out of a task, they end the event loop
+        if is_ctrl_c(error):
+            raise
+        raise Exited(error) from None
+
+
+def _noted(task: asyncio.Task[Any]) -> None:
     """Take the exception of a task that nobody awaits, or asyncio complains of it."""
     if not task.cancelled():
         task.exception()

@@ -61,8 +61,11 @@ def tool(
         return functools.partial(tool, name=name, description=description, alone=alone, poll=poll, timeout=timeout)
     plain = _unwrapped(fn)
     named = checked_name(name or _name_of(plain))
-    if inspect.isclass(plain) or inspect.isgeneratorfunction(plain) or inspect.isasyncgenfunction(plain):
-        raise ConfigError(f"tool {named!r}: a tool is a function that returns its result, not a class or a generator")
+    if inspect.isclass(plain) or _yields(plain):
+        raise ConfigError(
+            f"tool {named!r}: a tool is a function that returns its result, not a class or a generator; "
+            "return a list, or one text"
+        )
     if timeout is not None and not timeout > 0:
         raise ConfigError(f"tool {named!r}: timeout is a number of seconds above 0, not {timeout!r}")
     told = docstrings.read(_doc_of(plain))
@@ -159,6 +162,11 @@ def _doc_of(fn: Callable[..., Any]) -> str | None:
     if inspect.isroutine(fn):
         return inspect.getdoc(fn)
     return type(fn).__call__.__doc__ or inspect.getdoc(type(fn))
+
+
+def _yields(fn: Callable[..., Any]) -> bool:
+    called = fn if inspect.isroutine(fn) else type(fn).__call__
+    return inspect.isgeneratorfunction(called) or inspect.isasyncgenfunction(called)
 
 
 def _is_async(fn: Callable[..., Any]) -> bool:

@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from vancetope import sentences
 from vancetope.tools.blobs import Blobs
+
+
+def shortened(text: str, cap: int) -> str:
+    """An error's text in at most `cap` bytes of UTF-8, its head and its tail; what lies between is not kept."""
+    if _fits(text, cap):
+        return text
+    return _cut(text, cap, lambda left_out, _: sentences.CUT_ERROR.format(left_out=left_out, size=len(text)))
 
 
 def bounded(text: str, call_id: str, cap: int, blobs: Blobs) -> tuple[str, str | None]:
@@ -11,15 +20,23 @@ def bounded(text: str, call_id: str, cap: int, blobs: Blobs) -> tuple[str, str |
 
     Three quarters are the head and a quarter is the tail; both end at characters. `text` is printable.
     """
-    if len(text) <= cap and (len(text) * 4 <= cap or len(text.encode()) <= cap):
+    if _fits(text, cap):
         return text, None
     handle = blobs.put(call_id, text)
-    longest = _marker(len(text), len(text), handle, len(text))
+    return _cut(text, cap, lambda left_out, offset: _marker(left_out, len(text), handle, offset)), handle
+
+
+def _fits(text: str, cap: int) -> bool:
+    return len(text) <= cap and (len(text) * 4 <= cap or len(text.encode()) <= cap)
+
+
+def _cut(text: str, cap: int, marker: Callable[[int, int], str]) -> str:
+    """Head, marker and tail in `cap` bytes; the marker is told how much is left out, and where that begins."""
+    longest = marker(len(text), len(text))
     room = max(0, cap - len(longest.encode()) - 2)
     head = head_of(text, room * 3 // 4)
     tail = tail_of(text, room - room * 3 // 4)
-    marker = _marker(len(text) - len(head) - len(tail), len(text), handle, len(head))
-    return f"{head}\n{marker}\n{tail}", handle
+    return f"{head}\n{marker(len(text) - len(head) - len(tail), len(head))}\n{tail}"
 
 
 def head_of(text: str, size: int) -> str:

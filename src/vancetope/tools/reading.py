@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import os
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from fnmatch import fnmatchcase
@@ -23,7 +24,11 @@ MAX_LINE = 500
 MAX_FILE = 10_000_000
 MAX_PATTERN = 1_000
 SEARCH_SECONDS = 20.0
+PIECE = 2_000
+OVERLAP = 500
+BREATH = 0.005
 _PROBE = 8192
+_ONE_AT_A_TIME = threading.Lock()  # the event loop would wait for each search in turn, and they for each other
 
 
 def read(root: Path, path: str, offset: int, limit: int) -> str:
@@ -65,7 +70,8 @@ def searched(root: Path, pattern: str, path: str, glob: str | None) -> str:
     """`path:number: line` for each line that matches, at most `MAX_HITS`, and what was left out.
 
     The pattern comes from a model, so it is matched by an engine that is linear in the text; the interpreter's own can
-    be made to run for years while it holds every other thread.
+    be made to run for years while it holds every other thread. The linear one holds them too, seconds for a large
+    pattern and a long line, so it gets long lines in pieces.
     """
     if len(pattern) > MAX_PATTERN:
         raise ToolFailed(f"the pattern is longer than {MAX_PATTERN:,} characters")
@@ -95,6 +101,7 @@ class _Search:
         self._more = False
         self._late = False
         self._large = 0
+        self._in_pieces = False
         self._until = time.monotonic() + SEARCH_SECONDS
 
     def is_over(self) -> bool:
@@ -121,16 +128,33 @@ class _Search:
         if _is_binary(data[:_PROBE]):
             return
         for number, line in enumerate(_lines(data), 1):
-            if number % 1_000 == 0 and self.is_over():
+            if self.is_over():
                 return
-            if self._matches(line):
+            if self._is_in(line):
                 if len(self._hits) == MAX_HITS:
                     self._more = True
                     return
                 self._hits.append(f"{name}:{number}: {line if len(line) <= MAX_LINE else line[: MAX_LINE - 1] + '…'}")
 
+    def _is_in(self, line: str) -> bool:
+        if len(line) <= PIECE:
+            return self._matched(line)
+        self._in_pieces = True
+        starts = range(0, len(line) - OVERLAP, PIECE - OVERLAP)
+        return any(not self.is_over() and self._matched(line[start : start + PIECE]) for start in starts)
+
+    def _matched(self, piece: str) -> bool:
+        with _ONE_AT_A_TIME:
+            started = time.monotonic()
+            found = self._matches(piece)
+            if time.monotonic() - started > BREATH:  # nothing else ran meanwhile
+                time.sleep(BREATH)
+            return found
+
     def told(self) -> str:
         notes = list(self._hits) or [sentences.GREP_NOTHING]
+        if self._in_pieces:
+            notes.append(sentences.GREP_PIECES.format(size=PIECE, overlap=OVERLAP))
         if self._more:
             notes.append(sentences.GREP_MORE.format(count=MAX_HITS))
         if self._large:

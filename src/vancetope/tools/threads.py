@@ -9,18 +9,9 @@ from collections.abc import Callable, Iterator
 from contextvars import ContextVar, copy_context
 from typing import Any, TypeVar
 
+from vancetope.tools.failure import Exited
+
 T = TypeVar("T")
-
-
-class ThreadLeft(Exception):
-    """What ran in the thread raised something that only ends a program (`sys.exit()`); a thread it just ends.
-
-    `cause` is what it raised.
-    """
-
-    def __init__(self, cause: BaseException) -> None:
-        super().__init__(f"{type(cause).__name__}: {cause}")
-        self.cause = cause
 
 
 class Threads:
@@ -34,9 +25,14 @@ class Threads:
         self._places = asyncio.Semaphore(limit)
         self.left: set[asyncio.Future[Any]] = set()
         """One future for each thread that still runs although its caller gave up."""
+        self.waits: dict[asyncio.Task[Any] | None, asyncio.Future[None]] = {}
+        """For each task that waits for a thread, a future that is done when it goes on."""
 
     async def run(self, work: Callable[[], T]) -> T:
-        """What `work()` returns or raises, from a thread that sees the caller's context variables."""
+        """What `work()` returns or raises, from a thread that sees the caller's context variables.
+
+        What is no `Exception` is raised as `Exited`: it ends a thread, and nothing else.
+        """
         await self._places.acquire()
         loop = asyncio.get_running_loop()
         ended: asyncio.Future[tuple[T | None, BaseException | None]] = loop.create_future()
@@ -62,18 +58,35 @@ class Threads:
         except BaseException:  # the machine has no thread left
             end(None, None)
             raise
+        value, error = await self._end_of(ended)
+        if isinstance(error, Exception):
+            raise error
+        if error is not None:
+            raise Exited(error)
+        return value  # type: ignore[return-value]  # T itself may be None
+
+    async def _end_of(self, ended: asyncio.Future[T]) -> T:
+        task, over = asyncio.current_task(), asyncio.get_running_loop().create_future()
+        self.waits[task] = over
         try:
-            value, error = await asyncio.shield(ended)
+            return await asyncio.shield(ended)
         except asyncio.CancelledError:
             if not ended.done():
                 self.left.add(ended)
                 ended.add_done_callback(self.left.discard)
+                _left_by.get(set()).add(ended)
             raise
-        if isinstance(error, Exception):
-            raise error
-        if error is not None:
-            raise ThreadLeft(error)
-        return value  # type: ignore[return-value]  # T itself may be None
+        finally:
+            del self.waits[task]
+            over.set_result(None)
+
+
+_left_by: ContextVar[set[asyncio.Future[Any]]] = ContextVar("vancetope_left_by")
+
+
+def note_left(left: set[asyncio.Future[Any]]) -> None:
+    """Have the threads that this task and those it starts give up put into `left` as well."""
+    _left_by.set(left)
 
 
 _current: ContextVar[Threads | None] = ContextVar("vancetope_threads", default=None)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import AsyncIterator, Iterator
 from enum import Enum
 from functools import cache
 from typing import Any
+
+from vancetope import sentences
 
 DONE = "done"
 
@@ -13,7 +16,8 @@ DONE = "done"
 def text_of(value: Any) -> str:
     """Text as it is; `None` as "done"; numbers as Python prints them, true and false as JSON does; an enum's member as
     its value; bytes as UTF-8, what is none replaced; dicts, lists, dataclasses, pydantic models as compact JSON; the
-    rest by `str`."""
+    rest by `str`. Raises `TypeError` for a generator and other iterators without a text: they have no end to rely on.
+    """
     if isinstance(value, str):
         return str(value)
     if value is None:
@@ -26,6 +30,8 @@ def text_of(value: Any) -> str:
         return str(value)
     if isinstance(value, Enum):
         return text_of(value.value)
+    if isinstance(value, Iterator | AsyncIterator) and type(value).__str__ is object.__str__:
+        raise TypeError(sentences.NO_RESULT.format(kind=type(value).__name__))
     return _json(value)
 
 
