@@ -28,11 +28,7 @@ HaltKind: TypeAlias = Literal["interrupted", "stopped"]
 
 
 class Halted(Exception):
-    """The turn was interrupted or stopped while it waited for this; `begun` is false if it had not even started."""
-
-    def __init__(self, *, begun: bool) -> None:
-        super().__init__("halted")
-        self.begun = begun
+    """The turn was interrupted or stopped while it waited for this."""
 
 
 class Halt:
@@ -55,7 +51,7 @@ class Halt:
         """The result of `work`. Raises `Halted` as soon as the turn is halted; `work` is cancelled and awaited then."""
         if self.event.is_set():
             work.close()
-            raise Halted(begun=False)
+            raise Halted
         task = asyncio.ensure_future(work)
         self._running.add(task)
         try:
@@ -63,7 +59,7 @@ class Halt:
         except asyncio.CancelledError:
             current = asyncio.current_task()
             if self.event.is_set() and not (current and current.cancelling()):
-                raise Halted(begun=True) from None
+                raise Halted from None
             raise
         finally:
             self._running.discard(task)

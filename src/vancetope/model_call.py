@@ -68,19 +68,21 @@ async def _complete(ctx: Context, log: Log, request: Request, shown: View) -> Se
     if left <= 0 and not final:
         return Sent()
     best_text = log.state.best_text
+    sent: list[None] = []
+    request = replace(request, on_send=partial(sent.append, None))
     clock = asyncio.timeout(max(left, ctx.patience.last_round) if final else left)
     try:
         async with clock:
             raw = await ctx.halt.guard(ctx.backend.complete(request, log.streamer.piece if ctx.streamed else None))
-    except Halted as halt:
+    except Halted:
         end = halted(ctx.halt.kind or "interrupted", log.streamer.partial() or best_text)
-        return Sent(end=end, requests=int(halt.begun))
+        return Sent(end=end, requests=len(sent))
     except TimeoutError as error:
         log.streamer.reject()
         if not clock.expired():  # the backend's own
-            return Sent(end=_failed(str(error) or sentences.LATE, best_text), requests=1)
+            return Sent(end=_failed(str(error) or sentences.LATE, best_text), requests=len(sent))
         late = End("late", Outcome.INCOMPLETE, best_text=best_text, reason=sentences.LATE)
-        return Sent(end=late if final else None, requests=1)
+        return Sent(end=late if final else None, requests=len(sent))
     except ContextTooLong as error:
         end = _failed(str(error), best_text, Outcome.CONTEXT_OVERFLOW)
         return Sent(end=end, requests=error.requests)

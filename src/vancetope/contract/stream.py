@@ -17,21 +17,27 @@ class Shown:
 
     def __init__(self, id: str, kind: type[TextDelta] | type[MessageDelta], publish: Callable[[Event], None]) -> None:
         self.id = id
-        self.text = ""
         self.taken_back = False
+        self._parts: list[str] = []
+        self._length = 0
         self._kind = kind
         self._publish = publish
+
+    @property
+    def text(self) -> str:
+        return "".join(self._parts)
 
     def add(self, text: str) -> None:
         text = whole_characters(text)
         if text:
-            self._publish(self._kind(self.id, len(self.text), text))
-            self.text += text
+            self._publish(self._kind(self.id, self._length, text))
+            self._parts.append(text)
+            self._length += len(text)
 
     def retract(self) -> None:
-        if self.text:
+        if self._parts:
             self._publish(MessageRetracted(self.id))
-            self.text, self.taken_back = "", True
+            self._parts, self._length, self.taken_back = [], 0, True
 
 
 class Streamer:

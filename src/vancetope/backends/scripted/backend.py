@@ -39,6 +39,11 @@ def random_chunks(seed: int, longest: int = 7) -> Callable[[str], Sequence[str]]
     return chunk
 
 
+def _told(request: Request) -> None:
+    if request.on_send:
+        request.on_send()
+
+
 @dataclass(slots=True)
 class ScriptedBackend:
     """A `Backend` that answers from a script.
@@ -68,6 +73,7 @@ class ScriptedBackend:
 
     async def complete(self, request: Request, on_piece: OnPiece | None = None) -> Reply:
         self.requests.append(request)
+        _told(request)
         answer = await self._answer(request)
         if isinstance(answer, Exception):
             raise answer
@@ -81,6 +87,7 @@ class ScriptedBackend:
             await _tell(pieces[: staged.restart_after], on_piece)
             on_piece(Restarted())
             requests += 1
+            _told(request)
         await _play(staged, pieces, on_piece)
         return _filled(replace(reply, requests=requests), request)
 
