@@ -139,27 +139,30 @@ def _at_server(server: Server, model: str, reason: Reason) -> Choice:
 def connect(choice: Choice, wire: Callable[[str, Any], None] | None = None) -> Backend:
     """The backend that reaches a chosen model; nothing is sent and nothing started before its first request.
 
-    One server has one backend in a process, because connections and the limit of requests at a time are shared. A
-    script is used up, so it is never shared, and neither is a backend whose `wire` somebody reads.
+    One server has one backend in a process, because connections and the limit of requests at a time are shared; a
+    backend whose `wire` somebody reads is theirs alone. The local model's child is shared by its launcher.
     """
     if choice.kind == "scripted":
         from vancetope.backends.scripted import load as load_script
 
         return load_script(choice.path)
-    return _connected(choice, wire) if wire else _shared(replace(choice, reason="argument"))
-
-
-@lru_cache(maxsize=32)
-def _shared(choice: Choice) -> Backend:
-    return _connected(choice, None)
-
-
-def _connected(choice: Choice, wire: Callable[[str, Any], None] | None) -> Backend:
     if choice.kind == "local":
         from vancetope.backends.local.backend import LocalBackend
 
         return LocalBackend(choice.path, context=choice.info.context_window, wire=wire)
+    if wire is None:
+        return _shared(choice.kind, choice.url, choice.key, choice.key_variable)
+    return _client(choice.kind, choice.url, choice.key, choice.key_variable, wire)
+
+
+@lru_cache(maxsize=32)
+def _shared(kind: str, url: str | None, key: str | None, key_variable: str | None) -> Backend:
+    return _client(kind, url, key, key_variable, None)
+
+
+def _client(
+    kind: str, url: str | None, key: str | None, key_variable: str | None, wire: Callable[[str, Any], None] | None
+) -> Backend:
     from vancetope.backends.openai import PROFILES, OpenAICompatible
 
-    profile = replace(PROFILES[choice.kind], key_variable=choice.key_variable)
-    return OpenAICompatible(choice.url, choice.key, profile=profile, wire=wire)
+    return OpenAICompatible(url, key, profile=replace(PROFILES[kind], key_variable=key_variable), wire=wire)

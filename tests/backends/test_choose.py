@@ -1,0 +1,58 @@
+"""Which model, why, and that one server has one backend."""
+
+from __future__ import annotations
+
+import pytest
+
+from vancetope.backends.choose import choose, connect, parse
+from vancetope.errors import ConfigError
+from vancetope.settings import Settings, settings_from
+
+LAB = settings_from({"servers": {"lab": {"kind": "vllm", "url": "http://127.0.0.1:9/v1", "model": "qwen"}}})
+
+
+def test_the_order_is_argument_recipe_environment_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = settings_from({"model": "scripted:settings"})
+    monkeypatch.setenv("VANCETOPE_MODEL", "scripted:environment")
+    assert choose("scripted:argument", "scripted:recipe", settings).info.name == "argument"
+    assert choose(None, "scripted:recipe", settings).info.name == "recipe"
+    assert choose(None, None, settings).info.name == "environment"
+    monkeypatch.delenv("VANCETOPE_MODEL")
+    assert choose(None, None, settings).info.name == "settings"
+
+
+def test_without_a_name_a_key_comes_before_a_server_and_a_server_before_the_local_model(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert choose(None, None, Settings()).info.provider == "local"
+    assert choose(None, None, LAB).info.id == "lab:qwen"
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test-0123456789")
+    chosen = choose(None, None, LAB)
+    assert chosen.info.provider == "openai"
+    assert chosen.paid_by_surprise
+    assert "paid" in str(chosen)
+    assert "--model local:" in str(chosen)
+    assert "0123456789" not in f"{chosen!r}{chosen}"
+    assert not choose("openai:gpt-5", None, LAB).paid_by_surprise
+
+
+def test_two_models_of_one_server_share_its_connections() -> None:
+    one, other = (connect(parse(f"lab:{name}", "argument", LAB)) for name in ("qwen", "llama"))
+    assert one is other
+    assert connect(parse("lab:qwen", "argument", LAB), wire=lambda kind, body: None) is not one
+
+
+@pytest.mark.parametrize(
+    ("name", "about"),
+    [
+        ("gpt-5", "provider:name"),
+        ("nobody:x", "no provider 'nobody'"),
+        ("anthropic:claude", "later release"),
+        ("ollama:", "which of its models"),
+        ("openai:gpt-5", "OPENAI_API_KEY"),
+    ],
+)
+def test_a_name_that_cannot_be_is_one_sentence(name: str, about: str) -> None:
+    with pytest.raises(ConfigError, match=about) as caught:
+        parse(name, "argument", Settings())
+    assert "\n" not in str(caught.value)
