@@ -199,8 +199,8 @@ def test_a_deep_schema_does_not_end_the_process() -> None:
         "value = {}\n"
         "for _ in range(200_000): value = {'not': value}\n"
         "try: compile(value)\n"
-        "except InvalidSchema: print('refused')\n"
-        "print(compile({'$ref': '#'}).problems({}))\n"
+        "except InvalidSchema: print('refused', flush=True)\n"
+        "print(compile({'$ref': '#'}).problems({}), flush=True)\n"
         "import os; os._exit(0)\n"  # freeing such a value by recursion is the interpreter's business
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
