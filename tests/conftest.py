@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from importlib import import_module
 from inspect import iscoroutinefunction
 from pathlib import Path
 
@@ -86,6 +87,7 @@ def no_blocking_calls(request: pytest.FixtureRequest) -> Iterator[None]:
     if not iscoroutinefunction(property_test.inner_test if property_test else test):
         yield
         return
+    import_module("vancetope.api")  # what is loaded on first use is loaded now: reading modules blocks, once
     detector = BlockBuster(scanned_modules=["vancetope"])
     for file, functions in MAY_BLOCK:
         for function in detector.functions.values():
