@@ -95,3 +95,11 @@ async def test_a_contract_that_does_not_exist_is_a_config_error(turn_end: Any) -
 async def test_a_role_that_does_not_exist_is_a_config_error(role: Any) -> None:
     with pytest.raises(ConfigError):
         await vt.ask("Go", model=ScriptedBackend([respond("x")]), role=role)
+
+
+@pytest.mark.parametrize("part", [vt.Image("data:image/png;base64,AAAA"), vt.File("a.pdf", "application/pdf", "AAAA")])
+async def test_a_part_that_the_model_cannot_see_is_refused_before_any_request(part: vt.Image | vt.File) -> None:
+    model = ScriptedBackend([respond("x")])
+    with pytest.raises(ConfigError, match="cannot see images and files"):
+        await vt.ask(["Look.", part], model=model)
+    assert model.requests == []

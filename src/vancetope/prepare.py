@@ -19,7 +19,7 @@ from vancetope.engines import Engine, engine
 from vancetope.errors import ConfigError, HistoryError
 from vancetope.events import Event
 from vancetope.journal import Journal, NullJournal
-from vancetope.messages import History, Image, Part, Text, User, checked
+from vancetope.messages import File, History, Image, Part, Text, User, checked
 from vancetope.models.base import ModelInfo
 from vancetope.options import (
     ASKED,
@@ -239,8 +239,8 @@ def _content(prompt: Any) -> str | tuple[Part, ...]:
 
 
 def _seen_by(info: ModelInfo, parts: Iterable[Part]) -> None:
-    if not info.vision and any(isinstance(each, Image) for each in parts):
-        raise ConfigError(f"{info.id} cannot see images; send text, or choose a model with vision")
+    if not info.vision and any(isinstance(each, Image | File) for each in parts):
+        raise ConfigError(f"{info.id} cannot see images and files; send text, or choose a model with vision")
 
 
 def history_of(history: Any, info: ModelInfo) -> History:
