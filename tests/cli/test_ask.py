@@ -134,7 +134,6 @@ def test_piped_text_is_the_question_or_stands_below_it() -> None:
         (("Hi", "--model", "local:/no/such/file.gguf"), b"", "there is no file /no/such/file.gguf"),
         (("Hi", "--recipe", "nope"), b"", "there is no recipe 'nope'"),
         (("Hi", "--recipe", "/no/such.yaml"), b"", "the recipe /no/such.yaml cannot be read"),
-        (("Hi", "--enforcement", "prompted"), b"", "cannot do 'prompted' enforcement"),
         (("Hi", "--max-iterations", "0"), b"", "max_iterations is 0"),
         (("Hi", "--max-corrections", "-1"), b"", "at least 0"),
         (("Hi", "--deadline", "0"), b"", "deadline is 0.0"),

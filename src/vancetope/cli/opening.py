@@ -64,6 +64,7 @@ def small_model_lines() -> list[Line]:
     """What the first screen says of the small local model."""
     return [
         Line("This small model proves the contract, not wisdom: every turn ends properly, often with a wrong answer."),
+        Line("Of Ford's tools it gets the clock alone."),
         Line("A better one: set OPENAI_API_KEY, or name a server you run, for example --model ollama:qwen3:4b"),
         Line(f"Try: {EXAMPLE}"),
     ]

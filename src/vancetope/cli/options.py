@@ -17,7 +17,6 @@ class TurnEndOption(StrEnum):
 class EnforcementOption(StrEnum):
     NATIVE = "native"
     CONSTRAINED = "constrained"
-    PROMPTED = "prompted"
 
 
 Model: TypeAlias = Annotated[

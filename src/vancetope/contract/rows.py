@@ -173,7 +173,7 @@ def open_ended(seen: Seen) -> Verdict | None:
 def natural_relay(seen: Seen) -> Verdict | None:
     if not _answers(seen) or not _too_brief(seen, seen.reply.text):
         return None
-    return Go("data_relay", "correction", say=seen.rules.relay, objected=True)
+    return Go("natural_relay", "correction", say=seen.rules.relay, objected=True)
 
 
 def natural(seen: Seen) -> Verdict | None:
