@@ -464,6 +464,23 @@ EXAMPLES: tuple[Example, ...] = (
         rules=NATURAL,
         before=[bound(say("So"))],
     ),
+    Example(
+        "narrated",
+        "by nature under a dropped grammar",
+        replace(say('{"tool": "get_time"'), unforced=True),
+        spends("correction", row="narrated"),
+        rules=NATURAL,
+    ),
+    Example(
+        "cut",
+        "after one that was cut behind a call that could not run",
+        cut("So I"),
+        ends("output_truncated"),
+        before=[cut(calls(nonsense, oslo), at=8)],
+    ),
+    Example(
+        "silent", "zero-width text is no text", say("\u200b\u2060"), spends("correction", row="silent"), answers=[]
+    ),
     Example("narrated", "text", say("I'll do that now."), spends("correction", row="narrated"), answers=[]),
     Example(
         "narrated",
