@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -13,7 +14,7 @@ from vancetope.contract.verdict import End
 from vancetope.contract.view import View, estimate, estimate_message, estimate_tools, fitting
 from vancetope.errors import ContextTooLong, ModelError
 from vancetope.events import Notice, TurnNarrowed
-from vancetope.messages import Note, Reply, Result, ToolSpec, Usage
+from vancetope.messages import Message, Note, Reply, Result, ToolSpec, Usage
 from vancetope.models.base import cost_of
 from vancetope.outcome import Outcome
 from vancetope.tools.result_read import SPEC as RESULT_READ
@@ -45,10 +46,10 @@ async def ask_model(ctx: Context, log: Log, key: str) -> Sent:
         last = sentences.NARROWED_RESPOND if ctx.rules.turn_end == "respond" else sentences.NARROWED_NATURAL
         log.messages.append(Note(last.format(why=narrow.sentence)))
         ctx.publish(TurnNarrowed(narrow.sentence))
-    shown = _view(ctx, log)
+    settings = _settings(ctx, log)
+    shown = _view(ctx, log, settings)
     if isinstance(shown, End):
         return Sent(end=shown)
-    settings = _settings(ctx, log)
     if end := _over_budget(ctx, log, shown, settings):
         return Sent(end=end)
     request = ctx.compiler.request(shown, ctx.model, settings, ctx.patience.model_call)
@@ -78,7 +79,7 @@ async def _complete(ctx: Context, log: Log, request: Request, shown: View) -> Se
         end = halted(ctx.halt.kind or "interrupted", log.streamer.partial() or best_text)
         return Sent(end=end, requests=len(sent))
     except TimeoutError as error:
-        log.streamer.reject()
+        log.streamer.restart()
         if not clock.expired():  # the backend's own
             return Sent(end=_failed(str(error) or sentences.LATE, best_text), requests=len(sent))
         late = End("late", Outcome.INCOMPLETE, best_text=best_text, reason=sentences.LATE)
@@ -97,15 +98,14 @@ def _failed(reason: str, best_text: str | None, outcome: Outcome = Outcome.MODEL
     return End("model_error", outcome, best_text=best_text, reason=reason)
 
 
-def _view(ctx: Context, log: Log) -> View | End:
+def _view(ctx: Context, log: Log, settings: ModelSettings) -> View | End:
     """What fits the window: the running turn always, earlier turns as far as there is room."""
     offered = _offered(ctx, log)
     window = ctx.model.context_window
     past = ctx.history.messages
     if window is not None:
-        needed = estimate(ctx.system) + estimate_tools(offered) + sum(map(estimate_message, log.messages))
-        needed += ctx.compiler.extra(offered, ctx.rules, ctx.model)
-        room = window - (_settings(ctx, log).max_tokens or min(ASSUMED_OUTPUT, window // 4))
+        needed = _tokens(ctx, offered, log.messages)
+        room = window - (settings.max_tokens or min(ASSUMED_OUTPUT, window // 4))
         if needed > room:
             reason = sentences.OVERFLOW.format(needed=needed, room=room)
             return End("overflow", Outcome.CONTEXT_OVERFLOW, best_text=log.state.best_text, reason=reason)
@@ -114,6 +114,12 @@ def _view(ctx: Context, log: Log) -> View | End:
             log.hidden = hidden
             ctx.publish(Notice(sentences.hidden_turns(hidden)))
     return View(ctx.system, (*past, *log.messages), ctx.rules, offered, log.state.narrow is not None, log.memo)
+
+
+def _tokens(ctx: Context, tools: Sequence[ToolSpec], messages: Sequence[Message]) -> int:
+    """The estimated tokens of a request that shows these messages and offers these tools."""
+    added = ctx.compiler.extra(tools, ctx.rules, ctx.model)
+    return estimate(ctx.system) + estimate_tools(tools) + added + sum(map(estimate_message, messages))
 
 
 def _offered(ctx: Context, log: Log) -> tuple[ToolSpec, ...]:
@@ -135,7 +141,7 @@ def _over_budget(ctx: Context, log: Log, shown: View, settings: ModelSettings) -
     its output limit together."""
     if ctx.budget.tokens is None and ctx.budget.dollars is None:
         return None
-    asked = estimate(shown.system) + estimate_tools(shown.tools) + sum(map(estimate_message, shown.messages))
+    asked = _tokens(ctx, shown.tools, shown.messages)
     would = log.usage + Usage(asked, settings.max_tokens or ASSUMED_OUTPUT)
     tokens = would.input_tokens + would.output_tokens
     cost = cost_of(ctx.model, would)

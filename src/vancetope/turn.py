@@ -83,7 +83,7 @@ def judged(ctx: Context, log: Log, sent: Sent) -> Verdict:
 
 async def act(ctx: Context, log: Log, go: Go) -> None:
     """Every call of the reply gets its one result, by running or as an error; what no call can carry becomes a note."""
-    results = await settled(ctx, log.state.rounds - 1, log.reply.calls, go.answers)
+    results = await settled(ctx, log.state.rounds - 1, log.reply.calls, go)
     log.messages += results
     log.state = ran(log.state, results)
     if go.say:

@@ -8,11 +8,12 @@ from difflib import get_close_matches
 from json import dumps
 from typing import Any, Literal, TypeAlias
 
-from vancetope.contract.rules import RESPOND, Rules
+from vancetope.contract.rules import Rules
 from vancetope.messages import Call, ToolSpec, says_something
 from vancetope.schema.strict import NotJson, parse
 from vancetope.schema.validate import Validator, decode_once, drop_extras, sentence
 from vancetope.schema.validate import compile as compiled
+from vancetope.tools.respond import RESPOND
 
 Kind: TypeAlias = Literal["respond", "work", "unknown"]
 

@@ -14,7 +14,7 @@ from vancetope.contract.calls import readable
 from vancetope.contract.examples import action, conversation, described
 from vancetope.contract.grammar import action_schema
 from vancetope.contract.partial import PartialReader
-from vancetope.contract.rules import ANSWER, RESPOND, Rules
+from vancetope.contract.rules import Rules
 from vancetope.contract.view import View, estimate, estimate_message
 from vancetope.messages import (
     Accepted,
@@ -31,7 +31,7 @@ from vancetope.messages import (
 )
 from vancetope.models.base import ModelInfo
 from vancetope.schema.strict import NotJson, parse
-from vancetope.tools.respond import answer_spec
+from vancetope.tools.respond import ANSWER, RESPOND, answer_spec
 
 THOUGHT_BOUND = 400
 TINY_ARGUMENT_BOUND = 64

@@ -8,8 +8,8 @@ from json import dumps
 from typing import Any
 
 from vancetope import sentences
-from vancetope.contract.rules import ANSWER, RESPOND
 from vancetope.messages import Assistant, ToolSpec, User
+from vancetope.tools.respond import ANSWER, RESPOND
 
 MOST_TURNS = 4
 _LANGUAGES = ((0,), (0, 2), (0, 1, 2))  # of one turn, two and three turns with the same tool

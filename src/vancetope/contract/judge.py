@@ -10,7 +10,7 @@ from vancetope.contract import rows
 from vancetope.contract.calls import read
 from vancetope.contract.rules import Rules
 from vancetope.contract.seen import Seen
-from vancetope.contract.verdict import End, Narrow, State, Verdict
+from vancetope.contract.verdict import End, Go, Narrow, State, Verdict
 from vancetope.messages import Reply, Result
 
 __all__ = ["begin", "judge", "ran"]
@@ -34,6 +34,8 @@ def judge(rules: Rules, state: State, reply: Reply, *, idle: bool = False) -> tu
     """
     seen = Seen(rules, state, reply, tuple(read(call, rules) for call in reply.calls), idle)
     verdict = _first_verdict(seen)
+    if isinstance(verdict, Go):
+        verdict = replace(verdict, arguments=tuple(each.arguments for each in seen.reads))
     return _after(seen, verdict), verdict
 
 

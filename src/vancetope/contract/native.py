@@ -7,10 +7,11 @@ from typing import Any
 
 from vancetope import sentences
 from vancetope.backends.base import ModelSettings, Request
-from vancetope.contract.rules import RESPOND, Rules
+from vancetope.contract.rules import Rules
 from vancetope.contract.view import View, estimate_tools
 from vancetope.messages import Accepted, Assistant, Call, Message, Note, Reply, Result, System, ToolSpec, User
 from vancetope.models.base import ModelInfo
+from vancetope.tools.respond import RESPOND
 
 
 def request(view: View, model: ModelInfo, settings: ModelSettings, timeout: float) -> Request:

@@ -8,9 +8,6 @@ from dataclasses import dataclass, field
 from vancetope.messages import ToolSpec
 from vancetope.outcome import Role, TurnEnd
 
-RESPOND = "respond"
-ANSWER = "answer"
-
 
 @dataclass(frozen=True, slots=True)
 class Offer:

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 from vancetope.backends.base import CallPiece, Piece, Restarted, TextPiece, ThinkingPiece
 from vancetope.contract.partial import PartialReader
-from vancetope.contract.rules import ANSWER, RESPOND
 from vancetope.events import Event, MessageCommitted, MessageDelta, MessageRetracted, TextDelta
 from vancetope.messages import whole_characters
 from vancetope.outcome import EnforcementName, TurnEnd
+from vancetope.tools.respond import ANSWER, RESPOND
 
 
 class Shown:
@@ -77,7 +77,7 @@ class Streamer:
             case CallPiece():
                 self._call(piece)
             case Restarted():
-                self.reject()
+                self.restart()
             case ThinkingPiece():
                 pass
 
@@ -99,7 +99,7 @@ class Streamer:
         if self._name == RESPOND:
             self.message.add(self._reader.feed(piece.arguments))
 
-    def reject(self) -> None:
+    def restart(self) -> None:
         """Nothing of this reply counts as a message; narration of a reply that is repeated does not count either."""
         self.narration.retract()
         self.message.retract()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from vancetope.outcome import Outcome
 
@@ -22,6 +23,7 @@ class Narrow:
 @dataclass(frozen=True, slots=True)
 class Go:
     """The turn goes on. `answers` has one entry per call of the reply, in order: null to run it, else its error result.
+    `arguments` are the calls' decoded arguments, null where they could not be read; the judge fills them in.
 
     `say` is a note for the model where no call can carry the correction. `streak` is the kind of reply this was, for
     rows that count replies in a row. `objected` marks an objection, made once a turn, to an otherwise valid answer.
@@ -30,6 +32,7 @@ class Go:
     row: str
     spends: Spends
     answers: tuple[str | None, ...] = ()
+    arguments: tuple[Mapping[str, Any] | None, ...] = ()
     say: str | None = None
     streak: Streak | None = None
     narrow: Narrow | None = None

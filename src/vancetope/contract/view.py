@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from json import dumps
 from typing import Any
 
-from vancetope.contract.rules import RESPOND, Rules
+from vancetope.contract.rules import Rules
 from vancetope.messages import (
     Accepted,
     Assistant,
@@ -21,6 +21,7 @@ from vancetope.messages import (
     User,
     text_of,
 )
+from vancetope.tools.respond import RESPOND
 
 PART_TOKENS = 1000
 MESSAGE_TOKENS = 4

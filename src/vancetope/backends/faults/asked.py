@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from vancetope.tools.respond import ANSWER, RESPOND
+
 
 @dataclass(slots=True)
 class Asked:
@@ -86,7 +88,7 @@ def _works(text: str) -> bool:
         action = json.loads(text)
     except ValueError:
         return False
-    return isinstance(action, dict) and action.get("tool") not in (None, "respond", "answer")
+    return isinstance(action, dict) and action.get("tool") not in (None, RESPOND, ANSWER)
 
 
 def text_of(content: object) -> str:

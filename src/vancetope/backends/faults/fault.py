@@ -9,9 +9,9 @@ from typing import Any, Literal, TypeAlias
 from vancetope.backends.faults.asked import Asked, dumped, sample
 from vancetope.backends.faults.wire import JSON, Close, Data, Head, Pause, Raw, Reset, Silence, Step, Wire, render
 from vancetope.backends.scripted import Staged, call, respond, say
-from vancetope.backends.scripted.by_name import ANSWER
-from vancetope.backends.scripted.replies import RESPOND, reply_of
+from vancetope.backends.scripted.replies import reply_of
 from vancetope.messages import Reply
+from vancetope.tools.respond import ANSWER, RESPOND
 
 Plan: TypeAlias = Callable[[Asked, Wire], Iterator[Step]]
 Maker: TypeAlias = Callable[[Asked], Reply]

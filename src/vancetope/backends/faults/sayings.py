@@ -21,8 +21,8 @@ from vancetope.backends.scripted import (
     say,
     think,
 )
-from vancetope.backends.scripted.replies import RESPOND
 from vancetope.messages import Finish, Reply
+from vancetope.tools.respond import RESPOND
 
 GUESS = respond("It is raining in Paris.", awaiting_user_input=True)
 FENCED = f"```json\n{dumped({'message': DONE, 'awaiting_user_input': True})}\n```"

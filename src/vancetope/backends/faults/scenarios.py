@@ -13,10 +13,9 @@ from vancetope.backends.faults.server import Given
 from vancetope.backends.faults.statuses import BODIES, STATUSES
 from vancetope.backends.faults.streams import STREAMS
 from vancetope.backends.scripted import call, respond, say
-from vancetope.backends.scripted.by_name import ANSWER
-from vancetope.backends.scripted.replies import RESPOND
 from vancetope.errors import ConfigError
 from vancetope.messages import Reply
+from vancetope.tools.respond import ANSWER, RESPOND
 
 KINDS: Mapping[str, Fault] = {
     fault.name: fault

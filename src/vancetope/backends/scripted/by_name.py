@@ -22,12 +22,12 @@ from typing import Any
 
 from vancetope.backends.base import Request
 from vancetope.backends.scripted.backend import ScriptedBackend
-from vancetope.backends.scripted.replies import RESPOND, Answer, call, calls, json_text, raw_call, respond, say
+from vancetope.backends.scripted.replies import Answer, call, calls, json_text, raw_call, respond, say
 from vancetope.errors import AuthRefused, ConfigError, ModelError, RateLimited, RequestRejected, ServerFailed
 from vancetope.messages import Finish, Reply, User, text_of
+from vancetope.tools.respond import ANSWER, RESPOND
 
 PREFIX = "scripted:"
-ANSWER = "answer"
 GREETING = "Hello! I am a script, not a model: I say this to everything."
 
 _KEYS: Mapping[str, tuple[type, ...]] = {

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from vancetope.messages import Call, Finish, Reply
+from vancetope.tools.respond import RESPOND
 
-RESPOND = "respond"
 SAME_ID = "call_1"
 
 
