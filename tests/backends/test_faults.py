@@ -129,7 +129,7 @@ async def test_every_kind_leaves_what_it_says(name: str, stream: bool) -> None:
     assert fault.about.endswith(".")
     async with FaultServer([fault]) as server:
         body = asking(stream=stream or None)
-        told = await hear(server.base_url, body, 0.15 if fault.leaves == "nothing" else 10.0)
+        told = await hear(server.base_url, body, 0.6 if fault.leaves == "nothing" else 10.0)
         await until(lambda: server.open_connections == 0)
         assert [(each.answer, each.disconnected) for each in server.requests] == [(name, fault.leaves == "nothing")]
         assert (server.violations, server.failures) == ([], [])

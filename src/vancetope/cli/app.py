@@ -55,7 +55,22 @@ def run(arguments: list[str]) -> int:
             return failed(Refused(f"the output cannot be written: {error.strerror}"), as_json=False)
         return failed(error, as_json=as_json)
     except Exception as error:
+        if _was_interrupted(error):
+            return INTERRUPTED
         return _usage(error, as_json) if hasattr(error, "format_message") else failed(error, as_json=as_json)
+
+
+def _was_interrupted(error: BaseException) -> bool:
+    """Whether Ctrl-C is behind this. Python itself wraps one that comes while a class is being made, and so may a
+    module that is being loaded."""
+    seen: set[int] = set()
+    cause: BaseException | None = error
+    while cause is not None and id(cause) not in seen:
+        if isinstance(cause, KeyboardInterrupt):
+            return True
+        seen.add(id(cause))
+        cause = cause.__cause__ or cause.__context__
+    return False
 
 
 def _usage(error: Any, as_json: bool) -> int:
