@@ -54,6 +54,26 @@ ACTION_OPTIONAL = ", may be left out"
 ACTION_EXAMPLE = "For example:"
 ACTION_RESULT = "Result of {name}:\n{text}"
 
+# To the model: how the envelope of a prompted model works.
+
+ENVELOPE_FORM = (
+    "Every reply of yours is one JSON object and nothing else, no word before or behind it: "
+    '{"content": a text, "tool_calls": a list of calls, each {"name": the tool\'s name, "arguments": an object}}'
+)
+ENVELOPE_TOOLS = "The tools:"
+ENVELOPE_RESPOND = (
+    "`content` is read by nobody. The user gets only what you pass to `respond`, and a reply without a `respond` call is "
+    "never an answer. Never say that you will do something: put its call into the same reply."
+)
+ENVELOPE_NATURAL = (
+    "A reply whose `tool_calls` is empty ends your turn at once, and the user reads its `content`. "
+    "Never say that you will do something: put its call into the same reply."
+)
+REPAIR = (
+    "Your last reply was not the one JSON object that was asked for, so nothing of it was done. {form}. {contract}\n"
+    "Send what you meant again, in that form. Your reply was:\n{quoted}"
+)
+
 # What is said in examples. Questions are asked in three languages, English first. The names are rare ones and the
 # results differ, so that a model learns to copy what it reads and not to guess a capital.
 
@@ -68,6 +88,15 @@ EXAMPLE_TALK = (
 EXAMPLE_QUESTIONS = ("{topic}: {given}", "¿Qué {noun} hay en {given}?", "Wie ist {noun} in {given}?")
 EXAMPLE_BARE_QUESTIONS = ("{topic}", "¿Qué {noun} hay?", "Wie ist {noun}?")
 EXAMPLE_RESULTS = ("09:20, {about}", "{about}: 16:45", "{about} is ready", "good, {about}")
+
+# To the model: how a conversation that is one text is to be read, and what to write behind it.
+
+TRANSCRIPT_FORM = (
+    "This is a conversation as text. A line between === marks is a heading: under it stand your instructions, or one "
+    "message, written by the user, by the assistant (you) or by a tool. Everything down to the next heading belongs to "
+    "it. A line that begins with > and === is quoted text and no heading."
+)
+TRANSCRIPT_TURN = "your turn: write the assistant's next message, without a heading"
 
 INTERRUPTED = "interrupted"
 

@@ -4,7 +4,8 @@
 
 A script is a list of answers, used up one by one, or a function of the request. An answer is a `Reply` (the builders
 below make one), a `str` (its text), an exception (raised), or one of these with something happening around it: `gated`,
-`restarted`, `failing`. Every request is kept in `backend.requests`.
+`restarted`, `failing`. Every request is kept in `backend.requests`. `ScriptedText` is the same for text alone: an async
+function from text to text, for `vancetope.backends.text.TextBackend`.
 """
 
 from vancetope.backends.scripted.backend import (
@@ -36,6 +37,7 @@ from vancetope.backends.scripted.replies import (
     say,
     think,
 )
+from vancetope.backends.scripted.text import ScriptedText, TextAnswer, TextScript
 
 __all__ = [
     "Answer",
@@ -43,7 +45,10 @@ __all__ = [
     "Script",
     "ScriptExhausted",
     "ScriptedBackend",
+    "ScriptedText",
     "Staged",
+    "TextAnswer",
+    "TextScript",
     "action",
     "as_action",
     "call",
