@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from vancetope.backends.base import OnPiece, Request, TextPiece
 from vancetope.backends.text.transcript import transcript
-from vancetope.errors import ConfigError, ModelError, ReplyBroken, ServerFailed, Unreachable, VancetopeError
+from vancetope.errors import ConfigError, ModelError, ReplyBroken, ServerFailed, Unreachable
 from vancetope.messages import Reply, Usage
 from vancetope.models.base import ModelInfo
 from vancetope.tools.failure import failure_text
@@ -27,15 +27,16 @@ class TextBackend:
     `info` says what is known of the model behind it; without it the model is `text:` and the function's name, of
     unknown price and window. Sampling settings are the function's business and are not passed on. Usage is estimated.
 
-    Whatever the function raises is a `ModelError` with its class and first line, but errors of ours pass unchanged. A
-    call that is cancelled or runs out of time is cancelled inside the function. Raises `ConfigError` at once for what
-    cannot be such a function, and for a request that has no form as text (`tools`, `response_schema`).
+    Whatever the function raises is a `ModelError` with its class and first line; a `ModelError` or `ConfigError` of its
+    own passes unchanged. A call that is cancelled or runs out of time is cancelled inside the function. Raises
+    `ConfigError` at once for what cannot be such a function, and for a request that has no form as text (`tools`,
+    `response_schema`).
     """
 
     def __init__(self, function: TextFunction, *, info: ModelInfo | None = None) -> None:
         name = name_of(function)
         if problem := _problem(function):
-            raise ConfigError(f"a text model is an async function from text to text, and {name} {problem}")
+            raise _unfit(name, problem)
         self._function = function
         self._name = name
         self.info = info or ModelInfo(provider="text", name=name, enforcements=("prompted",), forced_choice=False)
@@ -58,17 +59,20 @@ class TextBackend:
         """Nothing is open between two calls."""
 
     async def _said(self, prompt: str, timeout: float) -> str:
+        task = asyncio.current_task()
+        assert task is not None
+        asked_before = task.cancelling()
         clock = asyncio.timeout(timeout)
         try:
             async with clock:
                 text = await self._awaited(prompt)
-        except VancetopeError:
-            raise
-        except asyncio.CancelledError:
-            if (task := asyncio.current_task()) is None or task.cancelling():
+        except (Exception, asyncio.CancelledError) as error:
+            if task.cancelling() > asked_before:
+                if isinstance(error, asyncio.CancelledError):
+                    raise
+                raise asyncio.CancelledError from error  # a clean-up that fails undoes no cancellation
+            if isinstance(error, ModelError | ConfigError):
                 raise
-            raise ServerFailed(f"{self.info.id} failed: the call cancelled itself") from None
-        except Exception as error:
             if clock.expired():
                 raise Unreachable(f"{self.info.id} gave no answer within {timeout:g} s") from None
             raise self._failed(error) from error
@@ -78,15 +82,13 @@ class TextBackend:
 
     async def _awaited(self, prompt: str) -> Any:
         answer: Any = self._function(prompt)
-        if inspect.isawaitable(answer):
-            return await answer
-        kind = type(answer).__name__
-        raise ConfigError(
-            f"a text model is an async function from text to text, and {self._name} returned {kind} without waiting"
-        )
+        if not inspect.isawaitable(answer):
+            raise _unfit(self._name, f"is not async: it returned an object of the class {type(answer).__name__}")
+        return await answer
 
-    def _failed(self, error: Exception) -> ModelError:
-        """The error for what the function raised; of a group with one member, the member."""
+    def _failed(self, error: BaseException) -> ModelError:
+        """The error for what the function raised, a cancellation that nobody asked for among it; of a group with one
+        member, the member."""
         while isinstance(error, ExceptionGroup) and len(error.exceptions) == 1:
             error = error.exceptions[0]
         first = next(iter(failure_text(error).splitlines()), "")
@@ -95,26 +97,52 @@ class TextBackend:
         return kind(f"{self.info.id} failed: {said if len(said) <= SAID else said[: SAID - 1] + '…'}")
 
 
+def _unfit(name: str, problem: str) -> ConfigError:
+    return ConfigError(f"a text model is an async function from text to text, and {name} {problem}")
+
+
 def name_of(function: object) -> str:
-    """What to call a function: its own name, or that of the function or class behind it; never blank."""
-    while isinstance(function, partial):
-        function = function.func
+    """What to call a function: its own name, or that of its class; never blank."""
+    function = _whole(function)
     name = getattr(function, "__name__", None)
     name = name if isinstance(name, str) else type(function).__name__
     return name if name.isidentifier() else "function"
 
 
 def _problem(function: Any) -> str | None:
-    """Why this cannot be an async function from text to text, as far as one can know before it is called."""
-    while isinstance(function, partial):
-        function = function.func
+    """Why this cannot be an async function from text to text, as far as one can know before it is called: what wraps
+    another function may make anything of it."""
     if not callable(function):
         return "is not callable"
-    called = function if inspect.isroutine(function) or inspect.isclass(function) else type(function).__call__
-    if inspect.iscoroutinefunction(called):
-        return None
+    signature = _signature(function)
+    if signature is not None and not _takes_one_text(signature):
+        return "cannot be called with one text"
+    whole = _whole(function)
+    called = whole if inspect.isroutine(whole) or inspect.isclass(whole) else type(whole).__call__
     if inspect.isasyncgenfunction(called) or inspect.isgeneratorfunction(called):
         return "yields, where it should return one text"
-    if getattr(called, "__annotations__", {}).get("return") in (str, "str"):
-        return "is not async"
-    return None
+    if inspect.iscoroutinefunction(called) or hasattr(called, "__wrapped__") or signature is None:
+        return None
+    return "is not async" if signature.return_annotation in (str, "str") else None
+
+
+def _signature(function: Callable[..., object]) -> inspect.Signature | None:
+    try:
+        return inspect.signature(function, follow_wrapped=False)
+    except (TypeError, ValueError, NameError):  # it has none, or one that cannot be read yet
+        return None
+
+
+def _takes_one_text(signature: inspect.Signature) -> bool:
+    try:
+        signature.bind("")
+    except TypeError:
+        return False
+    return True
+
+
+def _whole(function: Any) -> Any:
+    """The function of which this is a part."""
+    while isinstance(function, partial):
+        function = function.func
+    return function
