@@ -169,7 +169,7 @@ async def takes_nothing() -> str:
 
 
 async def takes_two(one: str, two: str) -> str:
-    return ""
+    return one + two
 
 
 @pytest.mark.parametrize(
