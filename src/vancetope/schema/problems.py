@@ -45,9 +45,13 @@ def sentence(problems: Sequence[Problem]) -> str:
 
 
 def described(errors: Iterable[Any], schema: Any) -> tuple[Problem, ...]:
-    """The first `MAX_PROBLEMS` of these errors of the validator, made with this schema, as problems."""
-    found = (problem for error in errors for problem in _problems(error, schema))
-    return tuple(islice(found, MAX_PROBLEMS))
+    """The first `MAX_PROBLEMS` different problems of these errors of the validator, made with this schema."""
+    found: dict[Problem, None] = {}
+    for problem in (problem for error in errors for problem in _problems(error, schema)):
+        found[problem] = None
+        if len(found) == MAX_PROBLEMS:
+            break
+    return tuple(found)
 
 
 def pointer_of(path: Iterable[str | int]) -> str:
@@ -87,6 +91,7 @@ def wanted(schema: Any, root: Any, hops: int = 8) -> str:
     """A few words for what a schema wants, as far as a glance tells; "a value" where it does not."""
     if not isinstance(schema, Mapping) or hops == 0:
         return "a value"
+    root = resource(schema, root)
     if isinstance(target := schema.get("$ref"), str) and target.startswith("#"):
         return wanted(resolved(root, target), root, hops - 1)
     if "const" in schema:
@@ -102,11 +107,28 @@ def wanted(schema: Any, root: Any, hops: int = 8) -> str:
 
 
 def resolved(root: Any, reference: str) -> Any:
-    """What a local reference (`#/...`) names in the schema `root`; null where it names nothing."""
+    """What a local reference (`#` or `#/...`) names in the schema `root`; null where it names nothing, and where only
+    the validator knows what it names (an anchor, a way through a schema with an `$id` of its own)."""
+    if reference not in ("", "#") and not reference.startswith("#/"):
+        return None
     at = root
-    for step in unquote(reference.removeprefix("#")).split("/")[1:]:
-        at = _child(at, step.replace("~1", "/").replace("~0", "~"))
+    for step in steps_of(reference):
+        if at is not root and resource(at, root) is at:
+            return None
+        at = _child(at, step)
     return at
+
+
+def steps_of(reference: str) -> tuple[str, ...]:
+    """The steps of a local reference `#/...`."""
+    steps = unquote(reference.removeprefix("#")).split("/")[1:]
+    return tuple(step.replace("~1", "/").replace("~0", "~") for step in steps)
+
+
+def resource(schema: Any, root: Any) -> Any:
+    """What the local references in this schema start from: the schema itself where it has an `$id`, else `root`."""
+    name = schema.get("$id", schema.get("id")) if isinstance(schema, Mapping) else None
+    return schema if isinstance(name, str) and not name.startswith("#") else root
 
 
 def _child(at: Any, step: str | int) -> Any:
@@ -173,11 +195,27 @@ def _distance(branch: Sequence[Any], at: list[str | int]) -> tuple[bool, int, in
 
 
 def _parent(error: Any, root: Any) -> Any:
-    """The schema object whose keyword failed."""
+    """The schema object whose keyword failed; null where that is unsure: behind a reference the validator counts from
+    the nearest `$id`, which need not be the root's."""
+    path = list(error.schema_path)
+    if path != list(error.evaluation_path) and _has_resources(root):
+        return None
     at = root
-    for step in list(error.schema_path)[:-1]:
+    for step in path[:-1]:
         at = _child(at, step)
     return at
+
+
+def _has_resources(root: Any) -> bool:
+    """Whether a schema with an `$id` of its own stands inside this one."""
+    left = [root]
+    while left:
+        each = left.pop()
+        if each is not root and resource(each, root) is each:
+            return True
+        if isinstance(each, Mapping | list):
+            left.extend(each.values() if isinstance(each, Mapping) else each)
+    return False
 
 
 _BOUNDS = {

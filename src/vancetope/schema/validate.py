@@ -10,10 +10,12 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from math import isfinite
 from typing import Any
 
 from vancetope.errors import ConfigError
-from vancetope.schema.problems import Problem, described, resolved, sentence
+from vancetope.schema.anchors import name_apart
+from vancetope.schema.problems import Problem, described, resolved, resource, sentence
 from vancetope.schema.strict import MAX_DEPTH, NotJson, deeper_than, parse
 
 __all__ = [
@@ -50,6 +52,8 @@ class Validator:
         not JSON at all (too deep, half a surrogate pair, an object of Python's) is one problem."""
         if deeper_than(value, MAX_DEPTH):
             return (Problem("", "depth", f"at most {MAX_DEPTH} levels", "nested deeper"),)
+        if foreign := _no_json_number(value):
+            return (Problem("", "json", "a JSON value", foreign),)
         try:
             if self._compiled.is_valid(value):
                 return ()
@@ -61,6 +65,26 @@ class Validator:
             if hasattr(error, "kind"):
                 return described([error], self.schema)
             return (Problem("", "json", "a JSON value", str(error)[:200]),)
+
+
+def _no_json_number(value: Any) -> str:
+    """A number in this value that is none of JSON's, in words; the validator would take it for null. "" without one."""
+    left = [value]
+    while left:
+        each = left.pop()
+        if isinstance(each, dict):
+            left.extend(each.values())
+        elif isinstance(each, list | tuple):
+            left.extend(each)
+        elif isinstance(each, float):
+            if not isfinite(each):
+                return str(each)
+        elif isinstance(each, int) and not -_LONG < each < _LONG:
+            return "an integer with too many digits"
+    return ""
+
+
+_LONG = 10**4300  # has more digits than the interpreter reads and prints
 
 
 def _is_large(value: Any) -> bool:
@@ -109,9 +133,12 @@ def _cached(text: str, formats: bool) -> Validator:
 def _fresh(text: str, formats: bool) -> Validator:
     import jsonschema_rs
 
-    schema = json.loads(text)
+    schema = given = json.loads(text)
     try:
-        compiled = jsonschema_rs.validator_for(schema, offline=True, validate_formats=formats)
+        if text.count('"$dynamicAnchor"') > 1:
+            given = json.loads(text)
+            name_apart(given)
+        compiled = jsonschema_rs.validator_for(given, offline=True, validate_formats=formats)
     except jsonschema_rs.ValidationError as error:
         where = "".join(f"/{step}" for step in error.instance_path)
         raise InvalidSchema(f"the schema is invalid{' at ' + where if where else ''}: {error.message[:500]}") from None
@@ -187,6 +214,7 @@ def _property_types(schema: Any, root: Any, key: str, seen: frozenset[str]) -> f
     """The types that an object schema may allow for this key."""
     if not isinstance(schema, Mapping):
         return ALL_TYPES
+    schema, root = _read(schema, root)
     types = ALL_TYPES
     if isinstance(properties := schema.get("properties"), Mapping) and key in properties:
         types &= _types(properties[key], root, frozenset())
@@ -208,6 +236,7 @@ def _types(schema: Any, root: Any, seen: frozenset[str]) -> frozenset[str]:
         return frozenset()
     if not isinstance(schema, Mapping):
         return ALL_TYPES
+    schema, root = _read(schema, root)
     types = ALL_TYPES
     if isinstance(named := schema.get("type"), str | list):
         types &= _with_integer([named] if isinstance(named, str) else named)
@@ -224,6 +253,15 @@ def _types(schema: Any, root: Any, seen: frozenset[str]) -> frozenset[str]:
         if branches := _list(schema, union):
             types &= frozenset().union(*(_types(each, root, seen) for each in branches))
     return types
+
+
+def _read(schema: Mapping[str, Any], root: Any) -> tuple[Mapping[str, Any], Any]:
+    """The schema as its draft reads it, and what its references start from: up to draft-07 nothing counts beside a
+    `$ref`."""
+    draft = root.get("$schema") if isinstance(root, Mapping) else None
+    if isinstance(draft, str) and "/draft-0" in draft and isinstance(schema.get("$ref"), str):
+        return {"$ref": schema["$ref"]}, root
+    return schema, resource(schema, root)
 
 
 def _list(schema: Mapping[str, Any], keyword: str) -> list[Any]:
