@@ -1,0 +1,48 @@
+"""Whether a value in a text stands for itself or is quoted matter: judged by signs alone, never by words."""
+
+from __future__ import annotations
+
+import re
+
+from vancetope.schema.transport import BLANK
+
+_NEAR = 200
+_LETTER = re.compile(r"[^\W_]")
+_DECORATION = "*_`~\"'“”„«»" + BLANK
+_LABELS = (":", "：", ">", "→", "⇒", "*/")
+_MEMBER = re.compile(r"[\"'”’]\s*+[:：]$")
+_END_OF_REST = re.compile(r"[\n{\[｛［]|<\|")
+_MARKUP = re.compile(r"</?[a-z][^<>]{0,60}>", re.IGNORECASE)
+_COMMENT = re.compile(r"(?://|/\*|\#)(?!.*(?:\.\.|…))")
+_STRAY = re.compile(rf"[{BLANK},]*+([}}\]][{BLANK},}}\]]*+)")
+
+
+def stands_apart(text: str, floor: int, start: int, end: int, ceiling: int, *, fenced: bool = False) -> bool:
+    """Whether what stands from `start` to `end` continues no sentence of its line and is no part of a larger value.
+
+    In its line (not before `floor`, not behind `ceiling`) nothing stands before it but signs, or a label: what ends
+    with a colon, an arrow or markup. Nothing stands behind it but signs, markup or a comment. One brace too many is
+    a slip; other brackets behind an object say that it stood inside another value.
+    """
+    begin = max(floor, text.rfind("\n", floor, start) + 1)
+    before = text[max(begin, start - _NEAR) : start].strip(BLANK)
+    stray = _STRAY.match(text, end, ceiling)
+    if stray and (fenced or text[end - 1] not in "}｝" or stray.group(1).strip(BLANK) != "}"):
+        return False
+    return _introduces(before) and _ends(text[end : min(ceiling, end + _NEAR)])
+
+
+def _introduces(before: str) -> bool:
+    if before.startswith(">"):  # a quotation in Markdown
+        return False
+    if not _LETTER.search(before):
+        return True
+    label = before.rstrip(_DECORATION)
+    return label.endswith(_LABELS) and not _MEMBER.search(label)
+
+
+def _ends(behind: str) -> bool:
+    if end := _END_OF_REST.search(behind):
+        behind = behind[: end.start()]
+    behind = _MARKUP.sub("", behind).strip(BLANK)
+    return bool(_COMMENT.match(behind)) or not _LETTER.search(behind)
