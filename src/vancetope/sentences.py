@@ -62,8 +62,8 @@ ENVELOPE_FORM = (
 )
 ENVELOPE_TOOLS = "The tools:"
 ENVELOPE_RESPOND = (
-    "`content` is read by nobody. The user gets only what you pass to `respond`, and a reply without a `respond` call is "
-    "never an answer. Never say that you will do something: put its call into the same reply."
+    "`content` is read by nobody. The user gets only what you pass to `respond`, and a reply without a `respond` call "
+    "is never an answer. Never say that you will do something: put its call into the same reply."
 )
 ENVELOPE_NATURAL = (
     "A reply whose `tool_calls` is empty ends your turn at once, and the user reads its `content`. "
@@ -73,6 +73,24 @@ REPAIR = (
     "Your last reply was not the one JSON object that was asked for, so nothing of it was done. {form}. {contract}\n"
     "Send what you meant again, in that form. Your reply was:\n{quoted}"
 )
+
+# To the model: about its attempts at a structured answer.
+
+ANSWER_NONE = "Your last reply held no JSON object. Send the JSON object that answers the question, and nothing else."
+ANSWER_EMPTY = "Your last reply was empty. Send the JSON object that answers the question."
+ANSWER_AMBIGUOUS = (
+    "Your last reply held several JSON objects, so nobody can tell which one is the answer. Send one, and nothing else."
+)
+ANSWER_BROKEN = "Your last reply was no whole JSON object: {why}. Send the whole JSON object again, and nothing else."
+ANSWER_INVALID = (
+    "The JSON object in your last reply does not fit the schema:\n{problems}\n"
+    "Send the whole corrected JSON object, and nothing else."
+)
+ANSWER_TOO_DEEP = "Your last reply nests deeper than {depth} levels. Send a flatter JSON object."
+ANSWER_TOO_LARGE = "Your last reply is larger than can be read. Send a smaller JSON object."
+ANSWER_REPEATED = "You have sent that reply before, word for word. It breaks this part of the schema:\n{excerpt}"
+ANSWER_CLOSING = "The tools are closed now. Send the JSON object that answers the question, and nothing else."
+ANSWER_TOOLS = "You may call your tools first. The JSON object is your last reply, when you need no tool any more."
 
 # What is said in examples. Questions are asked in three languages, English first. The names are rare ones and the
 # results differ, so that a model learns to copy what it reads and not to guess a capital.
@@ -135,6 +153,24 @@ WAS_INTERRUPTED = "the turn was interrupted"
 WAS_STOPPED = "the process was stopped"
 NO_INPUT = "there was no message for this turn"
 LATE = "the model did not answer in the time that was left"
+
+# To people: why a structured question has no answer.
+
+NO_PROMPT = "prompt: give the question as a text that is not blank"
+NO_SCHEMA = "schema: give a JSON Schema as an object, or a pydantic model"
+BAD_ATTEMPTS = "max_attempts: give a whole number from 1 to 10"
+BAD_FORMAT_CHECKS = "format_checks: give true or false"
+NOT_A_SCHEMA = "no JSON Schema can be made of {name}: {why}"
+NOT_AN_OBJECT = "the answer is a JSON object, and this schema allows none; wrap it: an object with one property"
+OPEN_SCHEMA = "this schema allows nearly everything, so only a reply that is JSON and nothing else is taken"
+ODD_KEYWORD = "the schema has an unknown keyword at {pointer}: {keyword}{near}"
+ASKED_IN_WORDS = "the schema is asked for in words only: {why}"
+SCHEMA_REFUSED = "the server refuses this schema as a response format; it is asked for in words: {why}"
+ANSWER_CUT = "the reply was cut off at its output limit{twice}"
+ANSWER_CUT_TWICE = ", also with a larger one"
+NEVER_JSON = "no reply held one JSON object: {why}"
+NEVER_FITTED = "the last JSON object does not fit the schema: {problems}"
+OUR_FAULT = "vancetope failed while it asked: {kind}: {text}"
 
 # From and about tools.
 
@@ -265,3 +301,31 @@ def hidden_turns(count: int) -> str:
     """To people: how much of the conversation the model does not see."""
     turns = "turn does" if count == 1 else "turns do"
     return f"the oldest {count} {turns} not fit the model's window and are not shown to it"
+
+
+# To the model, inside a schema: what its provider's grammar cannot hold.
+
+SCHEMA_NOTES = {
+    "minLength": "at least {} characters",
+    "maxLength": "at most {} characters",
+    "pattern": "matches the regular expression {}",
+    "format": "of the format {}",
+    "minimum": "at least {}",
+    "maximum": "at most {}",
+    "exclusiveMinimum": "more than {}",
+    "exclusiveMaximum": "less than {}",
+    "multipleOf": "a multiple of {}",
+    "minItems": "at least {} items",
+    "maxItems": "at most {} items",
+    "uniqueItems": "no item twice{}",
+    "contains": "at least one item that fits {}",
+    "minProperties": "at least {} keys with a value",
+    "maxProperties": "at most {} keys with a value",
+    "propertyNames": "every key fits {}",
+    "dependentRequired": "with {0} also: {1}",
+    "not": "must not fit {}",
+    "const": "exactly {}",
+    "some_keys": "has at least one of these sets of keys: {}",
+    "first_items": "the first {} items each have their own kind, in this order",
+    "no_items": "always empty",
+}
