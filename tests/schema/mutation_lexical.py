@@ -1,0 +1,397 @@
+# ruff: noqa: RUF001  typographic and full-width signs are the subject here
+"""Mutations that change how a value is written and leave it one reading: the value must come back equal."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from random import Random
+from typing import Any, Literal, TypeAlias
+
+from tests.schema import mutation_phrases as phrases
+from tests.schema.mutation_text import (
+    Draft,
+    Token,
+    containers,
+    each_token,
+    exact,
+    put,
+    span,
+    written_object,
+)
+from tests.schema.mutation_values import variant
+
+Mutation: TypeAlias = Callable[[Draft, Random], Draft | None]
+# In the order in which several are put into one reply; two of one stage exclude each other.
+Stage: TypeAlias = Literal[
+    "strings", "controls", "keys", "words", "commas", "signs", "comments", "colour", "space", "wrap", "prose", "front"
+]
+
+LEXICAL: dict[str, tuple[Stage | None, Mutation]] = {}
+_NOT_KEYS = {"true", "false", "null", "None", "True", "False", "NaN", "Infinity", "undefined"}
+
+
+def lexical(stage: Stage | None) -> Callable[[Mutation], Mutation]:
+    """Register a mutation under its function's name; without a stage it is never combined with others."""
+
+    def register(mutation: Mutation) -> Mutation:
+        LEXICAL[mutation.__name__] = (stage, mutation)
+        return mutation
+
+    return register
+
+
+def loosely(draft: Draft, change: Callable[[Token], Token]) -> Draft | None:
+    """The draft with its tokens changed so that it is strict JSON no longer; none if nothing changed."""
+    changed = each_token(draft, change)
+    return None if changed.tokens == draft.tokens else replace(changed, strict=False)
+
+
+def retold(token: Token, text: str) -> Token:
+    return replace(token, text=text)
+
+
+def sub_escapes(text: str, becomes: dict[str, str]) -> str:
+    """A JSON string's text with some of its escapes written otherwise."""
+    return re.sub(r"\\(.)", lambda found: becomes.get(found[0], found[0]), text, flags=re.DOTALL)
+
+
+@lexical(None)
+def plain(draft: Draft, random: Random) -> Draft | None:
+    return replace(draft, front=random.choice(["", "", "\n", "  ", "\r\n"]), after=random.choice(["", "\n", "\n\n  "]))
+
+
+@lexical(None)
+def escaped_slashes(draft: Draft, random: Random) -> Draft | None:
+    return each_token(draft, lambda each: retold(each, each.text.replace("/", "\\/")) if _is_text(each) else each)
+
+
+# How strings are written.
+
+
+@lexical("strings")
+def single_quotes(draft: Draft, random: Random) -> Draft | None:
+    def quoted(token: Token) -> Token:
+        if not _is_text(token):
+            return token
+        inner = token.text[1:-1].replace("'", "\\'")
+        return retold(token, f"'{sub_escapes(inner, {chr(92) + chr(34): chr(34)})}'")
+
+    return loosely(draft, quoted)
+
+
+@lexical("strings")
+def python_repr(draft: Draft, random: Random) -> Draft | None:
+    """As `print(value)` shows it, where Python's escapes are JSON's too."""
+
+    def shown(token: Token) -> Token:
+        return retold(token, repr(token.value)) if _is_text(token) or token.kind == "word" else token
+
+    changed = loosely(draft, shown)
+    if changed is None or any(re.search(r"(?<!\\)(?:\\\\)*\\[^'\\nrt]", each.text) for each in changed.tokens):
+        return None
+    return changed
+
+
+@lexical("strings")
+def typographic_quotes(draft: Draft, random: Random) -> Draft | None:
+    """A string that holds one of these quotes keeps its straight ones: turned, it would have two readings."""
+    opening, closing = random.choice([("“", "”"), ("“", "”"), ("„", "“"), ("”", "”"), ("‘", "’")])
+
+    def turned(token: Token) -> Token:
+        if not _is_text(token) or re.search("[“”„‟\"‘’‚']", str(token.value)):
+            return token
+        return retold(token, f"{opening}{token.text[1:-1]}{closing}")
+
+    return loosely(draft, turned)
+
+
+@lexical("strings")
+def escaped_apostrophes(draft: Draft, random: Random) -> Draft | None:
+    return loosely(draft, lambda each: retold(each, each.text.replace("'", "\\'")) if _is_text(each) else each)
+
+
+@lexical("controls")
+def raw_controls(draft: Draft, random: Random) -> Draft | None:
+    """Newlines and tabs as they are instead of as escapes."""
+
+    def raw(token: Token) -> Token:
+        if token.kind != "string":
+            return token
+        return retold(token, sub_escapes(token.text, {"\\n": "\n", "\\t": "\t"}))
+
+    return loosely(draft, raw)
+
+
+@lexical("keys")
+def bare_keys(draft: Draft, random: Random) -> Draft | None:
+    def bare(token: Token) -> Token:
+        fit = token.kind == "key" and re.fullmatch(r"[A-Za-z_$][\w$]*", token.value, re.ASCII)
+        return retold(token, token.value) if fit and token.value not in _NOT_KEYS else token
+
+    return loosely(draft, bare)
+
+
+@lexical("words")
+def python_words(draft: Draft, random: Random) -> Draft | None:
+    return loosely(draft, lambda each: retold(each, repr(each.value)) if each.kind == "word" else each)
+
+
+# Commas and other signs between tokens.
+
+
+@lexical("commas")
+def trailing_commas(draft: Draft, random: Random) -> Draft | None:
+    filled = [path for path, value in containers(draft.instance.value) if value]
+    chosen = filled if random.random() < 0.5 else random.sample(filled, min(1, len(filled)))
+    if not chosen:
+        return None
+    for path in chosen:
+        _, end = span(draft.tokens, path)
+        draft = put(draft, end - 1, end - 1, Token("comma", ",", path))
+    return replace(draft, strict=False)
+
+
+@lexical(None)
+def no_commas_between_lines(draft: Draft, random: Random) -> Draft | None:
+    """One member a line, and no comma in the whole object."""
+    if not isinstance(draft.instance.value, dict) or len(draft.instance.value) < 2:
+        return None
+    kept = tuple(each for each in draft.tokens if each.kind != "comma" or each.path != ())
+    return replace(draft, tokens=kept, layout="pretty", strict=False)
+
+
+@lexical("signs")
+def full_width_signs(draft: Draft, random: Random) -> Draft | None:
+    wide = {"comma": "，", "colon": "："}
+    some = random.choice([("comma", "colon"), ("comma",), ("colon",)])
+    return loosely(draft, lambda each: retold(each, wide[each.kind]) if each.kind in some else each)
+
+
+@lexical("signs")
+def full_width_brackets(draft: Draft, random: Random) -> Draft | None:
+    wide = {"{": "｛", "}": "｝", "[": "［", "]": "］", ",": "，", ":": "："}
+    between = ("open", "close", "comma", "colon")
+    return loosely(draft, lambda each: retold(each, wide[each.text]) if each.kind in between else each)
+
+
+def _commented(draft: Draft, random: Random, opening: str, closing: str) -> Draft | None:
+    places = [i for i, each in enumerate(draft.tokens) if each.kind in ("comma", "string", "number", "word")]
+    places += [
+        i
+        for i, (a, b) in enumerate(zip(draft.tokens, draft.tokens[1:], strict=False))
+        if (a.kind, b.kind) == ("open", "key")
+    ]
+    for place in sorted(random.sample(places, min(len(places), random.randint(1, 3))), reverse=True):
+        token = Token("comment", f"{opening}{random.choice(phrases.HARMLESS)}{closing}", ())
+        draft = put(draft, place + 1, place + 1, token)
+    return replace(draft, strict=False) if places else None
+
+
+@lexical("comments")
+def line_comments(draft: Draft, random: Random) -> Draft | None:
+    return _commented(replace(draft, layout="pretty"), random, "// ", "")
+
+
+@lexical("comments")
+def hash_comments(draft: Draft, random: Random) -> Draft | None:
+    return _commented(replace(draft, layout="pretty"), random, "# ", "")
+
+
+@lexical("comments")
+def block_comments(draft: Draft, random: Random) -> Draft | None:
+    return _commented(draft, random, "/* ", " */")
+
+
+# What terminals and word processors do.
+
+
+@lexical("colour")
+def colours(draft: Draft, random: Random) -> Draft | None:
+    codes = {"key": "\x1b[34m", "string": "\x1b[32m", "number": "\x1b[1;33m", "word": "\x1b[38;5;208m"}
+
+    def painted(token: Token) -> Token:
+        return retold(token, f"{codes[token.kind]}{token.text}\x1b[0m") if token.kind in codes else token
+
+    changed = each_token(draft, painted)
+    return None if changed.tokens == draft.tokens else changed
+
+
+@lexical("space")
+def no_break_spaces(draft: Draft, random: Random) -> Draft | None:
+    changed = replace(draft, layout=random.choice(["spaced", "pretty"]), space="\u00a0", strict=False)
+    return changed if "\u00a0" in written_object(changed).replace("\n", "") else None
+
+
+@lexical("space")
+def carriage_returns(draft: Draft, random: Random) -> Draft | None:
+    raw_in_string = any("\n" in each.text for each in draft.tokens)
+    return None if raw_in_string else replace(draft, layout="pretty", newline="\r\n")
+
+
+# Fences, tags and labels.
+
+
+def _fenced(draft: Draft, opening: str, closing: str) -> Draft:
+    return replace(draft, fence=(opening, closing))
+
+
+@lexical("wrap")
+def fence_json(draft: Draft, random: Random) -> Draft | None:
+    return _fenced(draft, random.choice(["```json\n", "```JSON\n", "``` json\n"]), "\n```")
+
+
+@lexical("wrap")
+def fence_untagged(draft: Draft, random: Random) -> Draft | None:
+    return _fenced(draft, "```\n", "\n```" + random.choice(["", "\n"]))
+
+
+@lexical("wrap")
+def fence_of_four(draft: Draft, random: Random) -> Draft | None:
+    return _fenced(draft, "````json\n", "\n````")
+
+
+@lexical("wrap")
+def fence_of_tildes(draft: Draft, random: Random) -> Draft | None:
+    return _fenced(draft, random.choice(["~~~json\n", "~~~\n"]), "\n~~~")
+
+
+@lexical("wrap")
+def fence_on_one_line(draft: Draft, random: Random) -> Draft | None:
+    text = written_object(draft)
+    return None if "\n" in text or "`" in text else _fenced(draft, "```json ", " ```")
+
+
+@lexical("wrap")
+def fence_never_closed(draft: Draft, random: Random) -> Draft | None:
+    return replace(_fenced(draft, "```json\n", "\n"), bare=False)
+
+
+@lexical("wrap")
+def fence_after_another(draft: Draft, random: Random) -> Draft | None:
+    return _fenced(draft, f"{random.choice(phrases.SHELL)}```json\n", "\n```")
+
+
+@lexical("wrap")
+def tags(draft: Draft, random: Random) -> Draft | None:
+    tag = random.choice(phrases.TAGS)
+    return replace(_fenced(draft, f"<{tag}>\n", f"\n</{tag}>"), bare=False)
+
+
+@lexical("wrap")
+def label(draft: Draft, random: Random) -> Draft | None:
+    return replace(draft, label=random.choice(phrases.LABELS), bare=False)
+
+
+# Prose on lines of its own.
+
+
+def _loose_prose(draft: Draft, before: str, after: str) -> Draft:
+    """Around a fence prose leaves it a fence; around a bare object it makes the object a span."""
+    fenced = (
+        draft.fence[0].rstrip("\n ").endswith(("```", "```json", "```JSON", "``` json", "````json", "~~~", "~~~json"))
+    )
+    return replace(draft, before=before, after=after, bare=draft.bare and fenced)
+
+
+def _speaks_of(draft: Draft, prose: str) -> bool:
+    """Whether the prose holds a list that could be the answer."""
+    return isinstance(draft.instance.value, list) and "[" in prose
+
+
+@lexical("prose")
+def prose_before(draft: Draft, random: Random) -> Draft | None:
+    prose = random.choice(phrases.BEFORE)
+    return None if _speaks_of(draft, prose) else _loose_prose(draft, f"{prose}\n", "")
+
+
+@lexical("prose")
+def prose_after(draft: Draft, random: Random) -> Draft | None:
+    prose = random.choice(phrases.AFTER)
+    return None if _speaks_of(draft, prose) else _loose_prose(draft, "", f"\n{prose}")
+
+
+@lexical("prose")
+def prose_around(draft: Draft, random: Random) -> Draft | None:
+    before, after = random.choice(phrases.BEFORE), random.choice(phrases.AFTER)
+    if _speaks_of(draft, before + after):
+        return None
+    return _loose_prose(draft, f"{before}\n\n", f"\n\n{after}\n")
+
+
+@lexical("prose")
+def echo(draft: Draft, random: Random) -> Draft | None:
+    """The question's own data, or its schema, stands before the answer and does not fit the schema."""
+    asked: Any = random.choice([{"text": "Mara Lind, b. 1974"}, dict(draft.instance.schema)])
+    if any(draft.instance.fits(each) for _, each in containers(asked)):
+        return None
+    return _loose_prose(draft, f"Input: {json.dumps(asked, ensure_ascii=False)}\n", "")
+
+
+@lexical("prose")
+def told_twice(draft: Draft, random: Random) -> Draft | None:
+    again = json.dumps(draft.instance.value, indent=1, ensure_ascii=False)
+    return replace(_loose_prose(draft, f"{again}\n\nOnce more:\n", ""), bare=False)
+
+
+# What stands in front of everything.
+
+
+@lexical("front")
+def thinking(draft: Draft, random: Random) -> Draft | None:
+    opening, closing = random.choice(phrases.THINKING)
+    return replace(draft, front=f"{opening}{random.choice(phrases.THOUGHTS)}{closing}")
+
+
+@lexical("front")
+def thinking_with_draft(draft: Draft, random: Random) -> Draft | None:
+    opening, closing = random.choice(phrases.THINKING)
+    other = variant(draft.instance, random)
+    if other is None or exact(other, draft.instance.value):
+        return None
+    return replace(draft, front=f"{opening}Draft: {json.dumps(other)}. No wait.{closing}")
+
+
+@lexical("front")
+def thinking_opened_by_the_prompt(draft: Draft, random: Random) -> Draft | None:
+    return replace(draft, front="The user wants one object. That is easy.\n</think>\n\n", bare=False)
+
+
+@lexical("front")
+def channels(draft: Draft, random: Random) -> Draft | None:
+    thought = random.choice(phrases.THOUGHTS)
+    front = f"<|channel|>analysis<|message|>{thought}<|end|><|start|>assistant<|channel|>final<|message|>"
+    return replace(draft, front=front, after=draft.after + random.choice(["", "<|return|>"]))
+
+
+@lexical("front")
+def byte_order_mark(draft: Draft, random: Random) -> Draft | None:
+    return replace(draft, front=random.choice(["\ufeff", "\ufeff\u200b", "\ufeff\n"]))
+
+
+@lexical("front")
+def spinner(draft: Draft, random: Random) -> Draft | None:
+    frames = random.choice(["- \r\\ \r| \r", "⠋ Thinking\r⠙ Thinking\r", "\rLoading 10%\rLoading 100%\r"])
+    return replace(draft, front=f"{frames}\x1b[2K\r")
+
+
+def _is_text(token: Token) -> bool:
+    return token.kind in ("string", "key")
+
+
+STAGES: tuple[Stage, ...] = Stage.__args__  # type: ignore[attr-defined]
+
+
+def combined(draft: Draft, random: Random, count: int) -> Draft | None:
+    """Several mutations of different stages in one reply; none where one of them does not apply."""
+    by_stage = {stage: [name for name, (own, _) in LEXICAL.items() if own == stage] for stage in STAGES}
+    stages = sorted(random.sample(STAGES, count), key=STAGES.index)
+    names = [random.choice(by_stage[stage]) for stage in stages]
+    for name in names:
+        changed = LEXICAL[name][1](draft, random)
+        if changed is None:
+            return None
+        draft = replace(changed, recipe=(*draft.recipe, name))
+    return draft
