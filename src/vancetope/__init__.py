@@ -3,6 +3,9 @@
     turn = await vancetope.ask("What time is it in Paris?", tools=[get_time], model="openai:gpt-5-mini")
     turn.message, turn.awaiting_user_input, turn.outcome
 
+    answer = await vancetope.query("Describe France.", Country, model="openai:gpt-5-mini")
+    answer.success, answer.data, answer.attempts, answer.error
+
 Everything public is named here and loaded when it is first used.
 """
 
@@ -10,10 +13,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from vancetope.api import ask, ask_blocking, stream
+    from vancetope.answer import Answer
+    from vancetope.api import ask, ask_blocking, query, query_blocking, stream
     from vancetope.backends.base import Backend, ModelSettings
     from vancetope.context import Budget
-    from vancetope.errors import ConfigError, ModelError, TurnFailed, VancetopeError
+    from vancetope.errors import AnswerFailed, ConfigError, ModelError, TurnFailed, VancetopeError
     from vancetope.events import Event
     from vancetope.lane import Lane
     from vancetope.messages import File, History, Image, User
@@ -27,8 +31,12 @@ __version__ = "0.1.0"
 _HOME = {
     "ask": "api",
     "ask_blocking": "api",
+    "query": "api",
+    "query_blocking": "api",
     "stream": "api",
     "tool": "tools.functions",
+    "Answer": "answer",
+    "AnswerFailed": "errors",
     "Backend": "backends.base",
     "Budget": "context",
     "ConfigError": "errors",
@@ -50,6 +58,8 @@ _HOME = {
 }
 
 __all__ = [
+    "Answer",
+    "AnswerFailed",
     "Backend",
     "Budget",
     "ConfigError",
@@ -70,6 +80,8 @@ __all__ = [
     "VancetopeError",
     "ask",
     "ask_blocking",
+    "query",
+    "query_blocking",
     "stream",
     "tool",
 ]

@@ -87,7 +87,8 @@ class Context:
     """One turn's world.
 
     `drain(round)` gives the messages that join the turn at the start of a round, `idle()` says whether nothing could
-    continue the turn by itself, `deadline` is a time of the running loop's clock.
+    continue the turn by itself, `deadline` is a time of the running loop's clock. `raw`: replies are shown as they are
+    written, because they answer a structured question; `render` gives its system prompt for these variables.
     """
 
     turn: int
@@ -113,6 +114,8 @@ class Context:
     halt: Halt = field(default_factory=Halt)
     idle: Callable[[], bool] = lambda: True
     streamed: bool = True
+    raw: bool = False
+    render: Callable[[Mapping[str, Any]], str] = lambda _: ""
     deps: Any = None
 
 

@@ -43,6 +43,17 @@ class TurnFailed(VancetopeError):
         self.reason = reason
 
 
+class AnswerFailed(VancetopeError):
+    """The structured question has no answer; `error` and `reason` say why."""
+
+    exit_code = 5
+
+    def __init__(self, error: str, reason: str) -> None:
+        super().__init__(f"no answer, {error}: {reason}")
+        self.error = error
+        self.reason = reason
+
+
 class IllegalMove(VancetopeError):
     """A process was asked for a status it cannot take from where it is."""
 

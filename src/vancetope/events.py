@@ -114,6 +114,25 @@ class CorrectionSent:
 
 
 @dataclass(frozen=True, slots=True)
+class RepairSent:
+    """A prompted model's reply held no envelope; `text` is the one request to send it again."""
+
+    text: str
+    type: Literal["repair_sent"] = "repair_sent"
+
+
+@dataclass(frozen=True, slots=True)
+class RawDelta:
+    """A piece of an attempt at a structured answer, as the model writes it: for people who watch, never the answer.
+    `offset` in characters."""
+
+    id: str
+    offset: int
+    text: str
+    type: Literal["raw_delta"] = "raw_delta"
+
+
+@dataclass(frozen=True, slots=True)
 class TurnNarrowed:
     """One last round follows, in which only the end of the turn is allowed."""
 
@@ -159,7 +178,9 @@ Event: TypeAlias = (
     | ToolStarted
     | ToolProgress
     | ToolEnded
+    | RawDelta
     | CorrectionSent
+    | RepairSent
     | TurnNarrowed
     | UsageRecorded
     | Notice

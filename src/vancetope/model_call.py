@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -12,10 +12,10 @@ from vancetope.backends.base import ModelSettings, Request
 from vancetope.context import Context, Halted, HaltKind, Log
 from vancetope.contract.verdict import End
 from vancetope.contract.view import View, estimate, estimate_message, estimate_tools, fitting
-from vancetope.errors import ContextTooLong, ModelError
-from vancetope.events import Notice, TurnNarrowed
+from vancetope.errors import ContextTooLong, ModelError, RequestRejected
+from vancetope.events import Notice, TurnNarrowed, UsageRecorded
 from vancetope.messages import Message, Note, Reply, Result, ToolSpec, Usage
-from vancetope.models.base import cost_of
+from vancetope.models.base import ModelInfo, cost_of
 from vancetope.outcome import Outcome
 from vancetope.tools.result_read import SPEC as RESULT_READ
 
@@ -26,34 +26,56 @@ ASSUMED_OUTPUT = 1024
 class Sent:
     """The step that asks the model. It holds the reply, or the end that the turn comes to without one, or neither where
     the turn's time ran out. `idle`: nothing could continue the turn by itself when the reply came. `requests` counts
-    what was sent to the server."""
+    what was sent to the server. `rejected`: the server refused the request itself."""
 
     reply: Reply | None = None
     end: End | None = None
     idle: bool = True
     requests: int = 0
+    rejected: bool = False
 
     @property
     def late(self) -> bool:
         return self.reply is None and self.end is None
 
 
-async def ask_model(ctx: Context, log: Log, key: str) -> Sent:
-    """Ask the model for the next reply, under the journal's `key`."""
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """A request about to be sent, the tokens it is estimated to have, and how what comes back is read."""
+
+    request: Request
+    tokens: int
+    read: Callable[[Reply], Reply]
+
+
+async def ask_model(ctx: Context, log: Log, key: str, say: str | None = None) -> Sent:
+    """Ask the model for the next reply, under the journal's `key`. `say` is a note for this one request."""
     narrow = log.state.narrow
     if narrow and narrow is not log.told:
         log.told = narrow
         last = sentences.NARROWED_RESPOND if ctx.rules.turn_end == "respond" else sentences.NARROWED_NATURAL
         log.messages.append(Note(last.format(why=narrow.sentence)))
         ctx.publish(TurnNarrowed(narrow.sentence))
-    settings = _settings(ctx, log)
-    shown = _view(ctx, log, settings)
+    settings = settings_of(ctx, log)
+    shown = _view(ctx, log, settings, (Note(say),) if say else ())
     if isinstance(shown, End):
         return Sent(end=shown)
-    if end := _over_budget(ctx, log, shown, settings):
-        return Sent(end=end)
     request = ctx.compiler.request(shown, ctx.model, settings, ctx.patience.model_call)
-    return await ctx.journal.step(key, partial(_complete, ctx, log, request, shown), Sent)
+    tokens = _tokens(ctx, shown.tools, shown.messages)
+    return await send(ctx, log, key, Asking(request, tokens, partial(ctx.compiler.reply, view=shown, model=ctx.model)))
+
+
+async def send(ctx: Context, log: Log, key: str, asking: Asking) -> Sent:
+    """Send a request under the journal's `key`, unless the budget forbids it, and count what it used."""
+    if end := _over_budget(ctx, log, asking):
+        return Sent(end=end)
+    sent = await ctx.journal.step(key, partial(_complete, ctx, log, asking), Sent)
+    log.requests += sent.requests
+    if sent.reply is not None:
+        log.usage += sent.reply.usage
+        log.unforced |= sent.reply.unforced
+        ctx.publish(UsageRecorded(sent.reply.model or ctx.model.name, sent.reply.usage))
+    return sent
 
 
 def halted(kind: HaltKind, best_text: str | None) -> End:
@@ -63,14 +85,14 @@ def halted(kind: HaltKind, best_text: str | None) -> End:
     return End("interrupted", Outcome.INTERRUPTED, best_text=best_text, reason=sentences.WAS_INTERRUPTED)
 
 
-async def _complete(ctx: Context, log: Log, request: Request, shown: View) -> Sent:
+async def _complete(ctx: Context, log: Log, asking: Asking) -> Sent:
     left = ctx.deadline - asyncio.get_running_loop().time()
     final = log.state.narrow is not None
     if left <= 0 and not final:
         return Sent()
     best_text = log.state.best_text
     sent: list[None] = []
-    request = replace(request, on_send=partial(sent.append, None))
+    request = replace(asking.request, on_send=partial(sent.append, None))
     clock = asyncio.timeout(max(left, ctx.patience.last_round) if final else left)
     try:
         async with clock:
@@ -88,8 +110,9 @@ async def _complete(ctx: Context, log: Log, request: Request, shown: View) -> Se
         end = _failed(str(error), best_text, Outcome.CONTEXT_OVERFLOW)
         return Sent(end=end, requests=error.requests)
     except ModelError as error:
-        return Sent(end=_failed(str(error), best_text), requests=error.requests)
-    reply = ctx.compiler.reply(raw, shown, ctx.model)
+        rejected = isinstance(error, RequestRejected)
+        return Sent(end=_failed(str(error), best_text), requests=error.requests, rejected=rejected)
+    reply = asking.read(raw)
     limit = reply.limit if reply.limit is not None else request.settings.max_tokens
     return Sent(reply=replace(reply, limit=limit), idle=ctx.idle(), requests=raw.requests)
 
@@ -98,14 +121,14 @@ def _failed(reason: str, best_text: str | None, outcome: Outcome = Outcome.MODEL
     return End("model_error", outcome, best_text=best_text, reason=reason)
 
 
-def _view(ctx: Context, log: Log, settings: ModelSettings) -> View | End:
+def _view(ctx: Context, log: Log, settings: ModelSettings, last: tuple[Note, ...]) -> View | End:
     """What fits the window: the running turn always, earlier turns as far as there is room."""
     offered = _offered(ctx, log)
-    window = ctx.model.context_window
     past = ctx.history.messages
-    if window is not None:
-        needed = _tokens(ctx, offered, log.messages)
-        room = window - (settings.max_tokens or min(ASSUMED_OUTPUT, window // 4))
+    running = (*log.messages, *last)
+    room = room_for(ctx.model, settings)
+    if room is not None:
+        needed = _tokens(ctx, offered, running)
         if needed > room:
             reason = sentences.OVERFLOW.format(needed=needed, room=room)
             return End("overflow", Outcome.CONTEXT_OVERFLOW, best_text=log.state.best_text, reason=reason)
@@ -113,7 +136,14 @@ def _view(ctx: Context, log: Log, settings: ModelSettings) -> View | End:
         if hidden > log.hidden:
             log.hidden = hidden
             ctx.publish(Notice(sentences.hidden_turns(hidden)))
-    return View(ctx.system, (*past, *log.messages), ctx.rules, offered, log.state.narrow is not None, log.memo)
+    return View(ctx.system, (*past, *running), ctx.rules, offered, log.state.narrow is not None, log.memo)
+
+
+def room_for(model: ModelInfo, settings: ModelSettings) -> int | None:
+    """How many tokens a request to this model may have beside its reply; null where its window is unknown."""
+    if model.context_window is None:
+        return None
+    return model.context_window - (settings.max_tokens or min(ASSUMED_OUTPUT, model.context_window // 4))
 
 
 def _tokens(ctx: Context, tools: Sequence[ToolSpec], messages: Sequence[Message]) -> int:
@@ -129,20 +159,20 @@ def _offered(ctx: Context, log: Log) -> tuple[ToolSpec, ...]:
     return tuple(spec for name, spec in ctx.rules.offer.tools.items() if cut or name != RESULT_READ.name)
 
 
-def _settings(ctx: Context, log: Log) -> ModelSettings:
+def settings_of(ctx: Context, log: Log) -> ModelSettings:
+    """How to sample the next reply; a cut reply has raised the output limit where the model has a ceiling for it."""
     limit = ctx.settings.max_tokens or ctx.model.output_limit
     if log.state.output_raised and ctx.model.output_ceiling:
         limit = max(limit or 0, ctx.model.output_ceiling)
     return replace(ctx.settings, max_tokens=limit)
 
 
-def _over_budget(ctx: Context, log: Log, shown: View, settings: ModelSettings) -> End | None:
+def _over_budget(ctx: Context, log: Log, asking: Asking) -> End | None:
     """The end of a turn whose next call could go over its budget: what was spent, the request's estimated tokens and
     its output limit together."""
     if ctx.budget.tokens is None and ctx.budget.dollars is None:
         return None
-    asked = _tokens(ctx, shown.tools, shown.messages)
-    would = log.usage + Usage(asked, settings.max_tokens or ASSUMED_OUTPUT)
+    would = log.usage + Usage(asking.tokens, asking.request.settings.max_tokens or ASSUMED_OUTPUT)
     tokens = would.input_tokens + would.output_tokens
     cost = cost_of(ctx.model, would)
     reason = None

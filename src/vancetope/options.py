@@ -123,7 +123,10 @@ LISTENER = or_null(FUNCTION)
 
 ASKED: Mapping[str, Kind] = {
     "model": or_null(
-        Kind("a text such as 'openai:gpt-5-mini', or a Backend", lambda value: _is_name(value) or _has_complete(value))
+        Kind(
+            "a text such as 'openai:gpt-5-mini', a Backend, or an async function from text to text",
+            lambda value: _is_name(value) or _has_complete(value) or (callable(value) and not isinstance(value, type)),
+        )
     ),
     "recipe": Kind(
         "the name of a bundled recipe, a .yaml file or a Recipe",

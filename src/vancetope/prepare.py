@@ -7,13 +7,15 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from vancetope import sentences
 from vancetope.backends.base import Backend, ModelSettings
 from vancetope.backends.choose import Choice, choose, connect
+from vancetope.backends.text import TextBackend, TextFunction
 from vancetope.context import Budget, Context, Halt, Patience
 from vancetope.contract.compilers import Compiler, compiler
+from vancetope.contract.form import mode_of, profile
 from vancetope.contract.rules import Offer, Rules
 from vancetope.engines import Engine, engine
 from vancetope.errors import ConfigError, HistoryError
@@ -51,6 +53,7 @@ from vancetope.tools.threads import Threads
 
 MAX_PROMPT = 32 * 1024 * 1024
 SMALLEST_CAP = 512
+TOOL_ROUNDS = 20
 TINY_TOOLS = frozenset({"clock"})
 
 
@@ -58,7 +61,7 @@ TINY_TOOLS = frozenset({"clock"})
 class Asked:
     """What a caller may say about a turn; null leaves the word to recipe, environment, settings and catalogue."""
 
-    model: str | Backend | None = None
+    model: str | Backend | TextFunction | None = None
     recipe: str | Path | Recipe = "default"
     settings: Settings | Mapping[str, Any] | None = None
     tools: Iterable[Tool | Callable[..., Any]] = ()
@@ -83,7 +86,6 @@ class Prepared:
     """A process's parts that stay the same from turn to turn."""
 
     recipe: Recipe
-    engine: Engine
     info: ModelInfo
     backend: Backend
     choice: Choice | None
@@ -96,8 +98,19 @@ class Prepared:
     limits: Limits
     budget: Budget
     patience: Patience
+    variables: Mapping[str, Any] = field(default_factory=dict)
+    instructions: str = ""
     deps: Any = None
     blobs: Blobs = field(default_factory=Blobs)
+
+    @property
+    def engine(self) -> Engine:
+        """The chat engine of the recipe. Raises `ConfigError` where it has none."""
+        return engine(self.recipe.engine)
+
+    def render(self, variables: Mapping[str, Any]) -> str:
+        """The recipe's system prompt, with these variables beside those that are the same for every turn."""
+        return system_prompt(self.recipe, {**self.variables, **variables}, self.instructions)
 
     def context(
         self,
@@ -138,11 +151,31 @@ class Prepared:
             idle=idle,
             deps=self.deps,
             streamed=streamed,
+            raw=self.recipe.engine == "jeltz",
+            render=self.render,
         )
 
 
 def prepare(asked: Asked) -> Prepared:
-    """Resolve what was asked. Raises `ConfigError` in one sentence; nothing has been sent or started by then."""
+    """Resolve what was asked of a chat. Raises `ConfigError` in one sentence; nothing has been sent or started by
+    then."""
+    prepared = _prepared(asked)
+    engine(prepared.recipe.engine)
+    return replace(prepared, system=prepared.render({}))
+
+
+def prepare_question(asked: Asked) -> Prepared:
+    """Resolve what was asked beside a structured question. Raises `ConfigError` as `prepare` does; whatever is wrong
+    with question and schema themselves is the answer's to say."""
+    prepared = _prepared(asked)
+    name = prepared.recipe.engine
+    if name != "jeltz":
+        raise ConfigError(f"recipe {prepared.recipe.name}: the engine {name} is for chats, a question needs jeltz")
+    wanted = profile(asked.enforcement or prepared.recipe.params.enforcement, prepared.info)
+    return replace(prepared, enforcement=mode_of(wanted) if wanted else "prompted")
+
+
+def _prepared(asked: Asked) -> Prepared:
     check(asked, ASKED)
     settings = _settings(asked.settings)
     recipe = load(asked.recipe)
@@ -156,19 +189,20 @@ def prepare(asked: Asked) -> Prepared:
     rules = _rules(asked, recipe, info, tools)
     return Prepared(
         recipe=recipe,
-        engine=engine(recipe.engine),
         info=info,
         backend=backend,
         choice=choice,
         rules=rules,
         enforcement=enforcement,
         compiler=how,
-        system=system_prompt(recipe, _variables(recipe, info, rules, enforcement, asked.lang), asked.instructions),
+        system="",
         tools=tools,
         model_settings=_model_settings(asked.model_settings, recipe, info),
         limits=limits,
         budget=_budget(asked.budget, info),
         patience=_patience(asked),
+        variables=_variables(recipe, info, rules, enforcement, asked.lang),
+        instructions=asked.instructions,
         deps=asked.deps,
         blobs=blobs,
     )
@@ -176,13 +210,10 @@ def prepare(asked: Asked) -> Prepared:
 
 def _rules(asked: Asked, recipe: Recipe, info: ModelInfo, tools: Mapping[str, Tool]) -> Rules:
     params = recipe.params
+    if recipe.engine == "jeltz":
+        return _tool_rounds(asked, tools)
     turn_end = asked.turn_end or params.turnEnd or info.turn_end or "respond"
     role = asked.role or params.role
-    offer = Offer(
-        {name: each.spec for name, each in tools.items()},
-        poll=frozenset(each.name for each in tools.values() if each.poll),
-        unnamed=frozenset({RESULT_READ.name}),
-    )
     return Rules(
         turn_end=turn_end,
         role=role,
@@ -191,8 +222,28 @@ def _rules(asked: Asked, recipe: Recipe, info: ModelInfo, tools: Mapping[str, To
         validation=params.validation if asked.validation is None else asked.validation,
         relay=_relay(params.dataRelayCorrection),
         raises_output=info.output_ceiling is not None,
-        offer=offer,
+        offer=_offer(tools),
         respond=respond_spec(role) if turn_end == "respond" else None,
+    )
+
+
+def _tool_rounds(asked: Asked, tools: Mapping[str, Tool]) -> Rules:
+    """The contract of the rounds before a structured answer: they are over with the first reply without a call."""
+    return Rules(
+        turn_end="natural",
+        role="worker",
+        corrections=0,
+        iterations=_first(asked.max_iterations, TOOL_ROUNDS),
+        validation=False,
+        offer=_offer(tools),
+    )
+
+
+def _offer(tools: Mapping[str, Tool]) -> Offer:
+    return Offer(
+        {name: each.spec for name, each in tools.items()},
+        poll=frozenset(each.name for each in tools.values() if each.poll),
+        unnamed=frozenset({RESULT_READ.name}),
     )
 
 
@@ -210,6 +261,8 @@ def _variables(
         "lang": lang,
         "params": {**recipe.params.model_dump(), "turnEnd": rules.turn_end},
         "role": rules.role,
+        "schema_json": "",
+        "prompt": "",
     }
 
 
@@ -266,13 +319,18 @@ def _settings(given: Settings | Mapping[str, Any] | None) -> Settings:
     return load_settings() if given is None else settings_from(given)
 
 
+def _backend(model: Backend | TextFunction) -> Backend:
+    return cast(Backend, model) if hasattr(model, "complete") else TextBackend(model)
+
+
 def _model(asked: Asked, recipe: Recipe, settings: Settings) -> tuple[ModelInfo, Backend, Choice | None]:
     if asked.model is not None and not isinstance(asked.model, str):
-        info = getattr(asked.model, "info", None)
+        backend = _backend(asked.model)
+        info = getattr(backend, "info", None)
         if not isinstance(info, ModelInfo):
-            name = type(asked.model).__name__
+            name = type(backend).__name__
             info = ModelInfo(provider="custom", name=name, enforcements=("native", "constrained"))
-        return info, asked.model, None
+        return info, backend, None
     choice = choose(asked.model, recipe.params.model, settings)
     return choice.info, connect(choice, asked.wire), choice
 

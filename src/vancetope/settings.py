@@ -115,8 +115,8 @@ def _server(name: Any, fields: Any, where: str) -> Server:
     if ":" in name or name in (*KINDS, "local", "scripted"):
         raise ConfigError(f"{where}: servers.{name}: a server needs a name of its own, without a colon")
     enforcement = _text(fields.get("enforcement"), where, prefix + "enforcement")
-    if enforcement not in (None, "native", "constrained"):
-        raise ConfigError(f"{where}: {prefix}enforcement: expected native or constrained")
+    if enforcement not in (None, "native", "constrained", "prompted"):
+        raise ConfigError(f"{where}: {prefix}enforcement: expected native, constrained or prompted")
     window = fields.get("contextWindow")
     if window is not None and (not isinstance(window, int) or isinstance(window, bool) or window < 1):
         raise ConfigError(f"{where}: {prefix}contextWindow: expected a number of tokens")

@@ -10,14 +10,16 @@ from vancetope import sentences
 from vancetope.context import Context, HaltKind, Log
 from vancetope.contract import view
 from vancetope.contract.ask import ask
+from vancetope.contract.envelope import in_force
 from vancetope.contract.judge import begin, judge, ran
-from vancetope.contract.stream import Streamer
+from vancetope.contract.stream import RawStreamer, Streamer
 from vancetope.contract.verdict import End, Go, Verdict
-from vancetope.events import CorrectionSent, RoundStarted, TurnEnded, TurnStarted, UsageRecorded
+from vancetope.events import CorrectionSent, RoundStarted, TurnEnded, TurnStarted
 from vancetope.messages import Accepted, Call, History, Note, Reply, System, User, call_id, whole_characters
-from vancetope.model_call import Sent, ask_model, halted
+from vancetope.model_call import Sent, halted
 from vancetope.models.base import cost_of
 from vancetope.outcome import FAILURES, Enforcement, Outcome, Turn
+from vancetope.repair import ask_for_reply
 from vancetope.tool_calls import refused, settled
 
 
@@ -56,23 +58,20 @@ async def send(ctx: Context, log: Log, correction: Verdict | None) -> Sent:
     if number == 0 and not opened.drained:
         return Sent(end=End("no_input", Outcome.NO_INPUT, reason=sentences.NO_INPUT))
     ctx.publish(RoundStarted(number))
-    sent = await ask_model(ctx, log, f"model:{number}:0")
+    repairs = not (isinstance(correction, Go) and correction.spends == "correction")
+    sent = await ask_for_reply(ctx, log, f"model:{number}:0", repairs=repairs)
     if sent.late:
-        log.requests += sent.requests
         log.state = begin(log.state, drained=False, late=True)
-        sent = await ask_model(ctx, log, f"model:{number}:1")
+        sent = await ask_for_reply(ctx, log, f"model:{number}:1", repairs=repairs)
     return sent
 
 
 def judged(ctx: Context, log: Log, sent: Sent) -> Verdict:
     """The verdict on what came back; a reply joins the conversation, with ids of ours on its calls."""
-    log.requests += sent.requests
     if sent.reply is None:
         return sent.end or End("late", Outcome.INCOMPLETE, best_text=log.state.best_text, reason=sentences.LATE)
     reply = _minted(ctx.turn, log, sent.reply)
-    log.usage += reply.usage
-    log.unforced |= reply.unforced
-    ctx.publish(UsageRecorded(reply.model or ctx.model.name, reply.usage))
+    log.unforced |= reply.missed
     log.reply = reply
     log.messages += view.spoken(reply)
     log.state, verdict = judge(ctx.rules, log.state, reply, idle=sent.idle)
@@ -112,6 +111,7 @@ def finish(ctx: Context, log: Log, end: End) -> Turn:
         rounds=log.state.rounds,
         model_calls=log.requests,
         corrections=log.state.corrections,
+        repairs=log.state.repairs,
         narrowed=log.state.narrow is not None,
         bounded=end.bounded,
         usage=log.usage,
@@ -145,4 +145,7 @@ def _minted(turn: int, log: Log, reply: Reply) -> Reply:
 
 
 def _streamer(ctx: Context, number: int) -> Streamer:
-    return Streamer(f"{ctx.turn}.{number}", ctx.rules.turn_end, ctx.enforcement, ctx.publish)
+    if ctx.raw:
+        return RawStreamer(f"{ctx.turn}.{number}", ctx.publish)
+    plain = ctx.enforcement == "prompted" and not in_force(ctx.rules)
+    return Streamer(f"{ctx.turn}.{number}", ctx.rules.turn_end, "native" if plain else ctx.enforcement, ctx.publish)

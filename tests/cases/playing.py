@@ -30,7 +30,7 @@ from vancetope.outcome import DELIVERED, EnforcementName, Outcome, Turn
 from vancetope.prepare import Asked as Wanted
 from vancetope.prepare import prepare
 
-BOTH = pytest.mark.parametrize("enforcement", ["native", "constrained"])
+BOTH = pytest.mark.parametrize("enforcement", ["native", "constrained", "prompted"])
 PROMPT = "What time is it in Paris?"
 TOOLS: tuple[Callable[..., Any], ...] = (get_time, get_weather)
 
@@ -42,7 +42,7 @@ brief = respond("It is 15:42 in Paris.", True)  # may be short whatever the tool
 
 def ends_with(text: str, enforcement: EnforcementName) -> Reply:
     """How a `natural` turn ends: with text, which is the action `answer` under a grammar."""
-    return say(text) if enforcement == "native" else call("answer", message=text)
+    return call("answer", message=text) if enforcement == "constrained" else say(text)
 
 
 def at(server: FaultServer, kind: str = "openai", **fields: Any) -> dict[str, Any]:

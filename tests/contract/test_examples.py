@@ -92,7 +92,7 @@ def test_a_tool_without_required_arguments_is_shown_with_its_first_one() -> None
 
 def test_the_description_names_every_tool_parameter_and_the_form() -> None:
     text = described((SPECS["get_weather"], CLOCK, respond_spec("primary")))
-    assert text.count("\n- ") == 3
+    assert f"\n{text}".count("\n- ") == 3
     assert "- days (integer): how far to look" in text
     assert "- timezone (string or null, may be left out): an IANA time zone" in text
     assert '{"tool":"respond","arguments":{"message":' in text

@@ -175,7 +175,7 @@ SCRIPTS = st.lists(st.sampled_from(sorted(ALPHABET)), max_size=12)
 
 @given(
     names=SCRIPTS,
-    enforcement=st.sampled_from(["native", "constrained"]),
+    enforcement=st.sampled_from(["native", "constrained", "prompted"]),
     turn_end=st.sampled_from(["respond", "natural"]),
     corrections=st.integers(0, 2),
     iterations=st.integers(1, 12),

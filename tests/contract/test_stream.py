@@ -15,7 +15,7 @@ from vancetope.messages import says_something
 from vancetope.outcome import EnforcementName, Outcome
 
 TEXT = st.text(alphabet=st.characters(exclude_categories=["Cs"]), min_size=1).filter(says_something)
-FORMS = st.sampled_from(["native", "constrained"])
+FORMS = st.sampled_from(["native", "constrained", "prompted"])
 
 
 def chunker(sizes: list[int]) -> Any:

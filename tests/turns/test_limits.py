@@ -9,7 +9,7 @@ import pytest
 from tests.harness import play
 from vancetope import api
 from vancetope.backends.base import OnPiece, Request
-from vancetope.backends.scripted import Answer, ScriptedBackend, call, calls, cut, respond, say
+from vancetope.backends.scripted import Answer, ScriptedBackend, ScriptedText, call, calls, cut, respond, say
 from vancetope.context import Budget, Patience
 from vancetope.errors import ConfigError, ContextTooLong, HistoryError, RateLimited
 from vancetope.events import MessageCommitted, Notice, TurnNarrowed
@@ -212,7 +212,7 @@ async def test_a_history_that_no_turn_could_have_left_is_refused(history: list[o
         ({"max_iterations": 0}, "at least 1"),
         ({"max_validation_corrections": -1}, "at least 0"),
         ({"deadline": 0}, "deadline"),
-        ({"enforcement": "prompted"}, "cannot do"),
+        ({"enforcement": "native", "model": ScriptedText([])}, "cannot do"),
         ({"recipe": "fort"}, "no recipe"),
         ({"model": "nobody:x"}, "no provider"),
         ({"model": "gpt-5"}, "provider:name"),

@@ -24,7 +24,7 @@ from vancetope.messages import Accepted, Assistant, Note, Result, System, User
 from vancetope.models.base import ModelInfo
 from vancetope.outcome import EnforcementName, Outcome
 
-BOTH = pytest.mark.parametrize("enforcement", ["native", "constrained"])
+BOTH = pytest.mark.parametrize("enforcement", ["native", "constrained", "prompted"])
 paris = call("get_time", city="Paris")
 answer = respond("It is 15:42 in Paris.")
 
@@ -71,7 +71,7 @@ async def test_without_validation_text_ends_the_turn_at_once(enforcement: Enforc
 
 @BOTH
 async def test_natural_turns_end_with_text(enforcement: EnforcementName) -> None:
-    last = say("It is 15:42.") if enforcement == "native" else call("answer", message="It is 15:42.")
+    last = call("answer", message="It is 15:42.") if enforcement == "constrained" else say("It is 15:42.")
     played = await play([paris, last], enforcement, turn_end="natural")
     assert (played.turn.outcome, played.turn.message) == (Outcome.NATURAL, "It is 15:42.")
     assert played.turn.enforcement.honoured == enforcement

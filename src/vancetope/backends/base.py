@@ -24,8 +24,10 @@ class Request:
     """One request to a model, provider-neutral.
 
     `choice` is "auto", or the name of the one tool that must be called. `response_schema` asks the server to constrain
-    its text to that JSON Schema; then `tools` is empty. `timeout` bounds the whole call, retries included, in seconds.
-    `on_send` is called whenever this goes out to the server, so that a call which is cut short can still be counted.
+    its text to that JSON Schema; then `tools` is empty. `envelope` is true where the messages ask for a text that is
+    the envelope of prompted backends: a hint for those that can do something about it. `timeout` bounds the whole call,
+    retries included, in seconds. `on_send` is called whenever this goes out to the server, so that a call which is cut
+    short can still be counted.
     """
 
     model: str
@@ -34,6 +36,7 @@ class Request:
     tools: tuple[ToolSpec, ...] = ()
     choice: str = "auto"
     response_schema: Mapping[str, Any] | None = None
+    envelope: bool = False
     settings: ModelSettings = field(default_factory=ModelSettings)
     timeout: float = 300.0
     on_send: Callable[[], None] | None = field(default=None, compare=False, repr=False)

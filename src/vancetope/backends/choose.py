@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, cast
 from urllib.parse import urlsplit
 
 from vancetope.backends.base import Backend
@@ -124,7 +124,7 @@ def _at_server(server: Server, model: str, reason: Reason) -> Choice:
         raise ConfigError(f"{server.name}: say which of its models, for example {server.name}:qwen3:4b")
     info = replace(lookup(server.kind, wanted), provider=server.name)
     if server.enforcement:
-        first: EnforcementName = "native" if server.enforcement == "native" else "constrained"
+        first = cast(EnforcementName, server.enforcement)
         info = replace(info, enforcements=(first, *(each for each in info.enforcements if each != first)))
     if server.context_window:
         info = replace(info, context_window=server.context_window)

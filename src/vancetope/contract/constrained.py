@@ -6,15 +6,15 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from json import dumps
-from typing import Any
 
 from vancetope import sentences
 from vancetope.backends.base import ModelSettings, Request
 from vancetope.contract.calls import readable
 from vancetope.contract.examples import action, conversation, described
-from vancetope.contract.grammar import action_schema
+from vancetope.contract.grammar import action_schema, stopped
 from vancetope.contract.partial import PartialReader
 from vancetope.contract.rules import Rules
+from vancetope.contract.sides import add, joined, note
 from vancetope.contract.view import View, estimate, estimate_message
 from vancetope.messages import (
     Accepted,
@@ -25,7 +25,6 @@ from vancetope.messages import (
     Note,
     Reply,
     Result,
-    Text,
     ToolSpec,
     User,
 )
@@ -45,7 +44,7 @@ def request(view: View, model: ModelInfo, settings: ModelSettings, timeout: floa
     tiny = model.tier == "tiny"
     return Request(
         model=model.name,
-        system=view.system if tiny else f"{view.system}\n\n{described(allowed)}",
+        system=view.system if tiny else f"{view.system}\n\n{_form(allowed)}",
         messages=(*conversation(view.tools, _end(view)), *lowered(view, tiny=True)) if tiny else lowered(view),
         response_schema=action_schema(
             [(each, _bound(each, model)) for each in allowed],
@@ -88,7 +87,7 @@ def reply(raw: Reply, view: View, model: ModelInfo) -> Reply:
         return replace(raw, unforced=True)
     name, arguments = value["tool"], value["arguments"]
     allowed = {each.name: each for each in actions(view, model)}
-    hit = name in allowed and _stopped(arguments, allowed[name].parameters, _bound(allowed[name], model))
+    hit = name in allowed and stopped(arguments, allowed[name].parameters, _bound(allowed[name], model))
     thinking = raw.thinking or str(value.get("thought", ""))
     if name == ANSWER and ANSWER in allowed:
         message = arguments.get("message") if isinstance(arguments, dict) else None
@@ -104,7 +103,11 @@ def extra(tools: Sequence[ToolSpec], rules: Rules, model: ModelInfo) -> int:
     view = View("", (), rules, tuple(tools))
     if model.tier == "tiny":
         return sum(map(estimate_message, conversation(view.tools, _end(view))))
-    return estimate(described(actions(view, model)))
+    return estimate(_form(actions(view, model)))
+
+
+def _form(allowed: Sequence[ToolSpec]) -> str:
+    return f"{sentences.ACTION_FORM}\n{described(allowed)}"
 
 
 def lowered(view: View, *, tiny: bool = False) -> tuple[User | Assistant | Result, ...]:
@@ -126,12 +129,12 @@ def lowered(view: View, *, tiny: bool = False) -> tuple[User | Assistant | Resul
         if tiny and (isinstance(message, Note) or (isinstance(message, Result) and message.name == end)):
             if about is not None and len(sides) == 1 and chat and chat[-1] == about:
                 chat.pop()
-            note = _note(message.text)
-            sides = (*sides[:-1], note if about is None else _joined(note, about))
+            said = note(message.text)
+            sides = (*sides[:-1], said if about is None else joined(said, about))
         elif sides and isinstance(sides[-1], User):
             about = sides[-1]
         for side in sides:
-            _add(chat, side)
+            add(chat, side)
     return tuple(chat)
 
 
@@ -140,7 +143,7 @@ def _lower(message: Message, calls: Mapping[str, Call], end: str, *, tiny: bool)
         case User():
             return (message,)
         case Note(text=text):
-            return (_note(text),)
+            return (note(text),)
         case Assistant(text=text, calls=()):
             return (Assistant(text),)
         case Result(call_id=call_id, name=name, text=text, ok=ok):
@@ -154,29 +157,8 @@ def _lower(message: Message, calls: Mapping[str, Call], end: str, *, tiny: bool)
             return ()
 
 
-def _add(chat: list[User | Assistant], side: User | Assistant) -> None:
-    before = chat[-1] if chat else None
-    if isinstance(side, User) and isinstance(before, User):
-        chat[-1] = _joined(before, side)
-    elif isinstance(side, Assistant) and isinstance(before, Assistant):
-        chat[-1] = Assistant(f"{before.text}\n{side.text}")
-    elif isinstance(side, User) or before is not None:
-        chat.append(side)
-
-
-def _note(text: str) -> User:
-    return User(sentences.NOTE_PREFIX + text)
-
-
 def _written_call(call: Call) -> str:
     return action(call.name, parse(readable(call.arguments)))
-
-
-def _joined(before: User, after: User) -> User:
-    if isinstance(before.content, str) and isinstance(after.content, str):
-        return User(f"{before.content}\n\n{after.content}")
-    parts = [(Text(each.content),) if isinstance(each.content, str) else each.content for each in (before, after)]
-    return User((*parts[0], *parts[1]))
 
 
 def _first_clause(text: str) -> str:
@@ -201,18 +183,3 @@ def _written(text: str) -> str:
 def _bound(spec: ToolSpec, model: ModelInfo) -> int:
     tiny = model.tier == "tiny" and spec.name not in _ENDS
     return min(model.string_bound, TINY_ARGUMENT_BOUND) if tiny else model.string_bound
-
-
-def _stopped(value: Any, schema: Any, bound: int) -> bool:
-    """Whether a string in this value stopped at our bound, and not at one of the tool's own."""
-    own: Mapping[str, Any] = schema if isinstance(schema, Mapping) else {}
-    match value:
-        case str():
-            fixed = "enum" in own or "const" in own
-            return not fixed and len(value) >= bound and own.get("maxLength", bound + 1) > bound
-        case dict():
-            return any(_stopped(each, own.get("properties", {}).get(key), bound) for key, each in value.items())
-        case list():
-            return any(_stopped(each, own.get("items"), bound) for each in value)
-        case _:
-            return False

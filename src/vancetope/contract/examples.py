@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from json import dumps
 from typing import Any
 
@@ -30,9 +30,14 @@ def action(name: str, arguments: Mapping[str, Any]) -> str:
     return dumps({"tool": name, "arguments": arguments}, ensure_ascii=False, separators=(",", ":"))
 
 
-def described(actions: Sequence[ToolSpec]) -> str:
-    """The form of an action; of each tool what it is for, its parameters and an example."""
-    return "\n".join([sentences.ACTION_FORM, *(line for each in actions for line in _described(each))])
+def call(name: str, arguments: Mapping[str, Any]) -> str:
+    """A call as it stands in an envelope."""
+    return dumps({"name": name, "arguments": arguments}, ensure_ascii=False)
+
+
+def described(actions: Sequence[ToolSpec], write: Callable[[str, Mapping[str, Any]], str] = action) -> str:
+    """Of each tool what it is for, its parameters and an example, written as an action or as a `call`."""
+    return "\n".join(line for each in actions for line in _described(each, write))
 
 
 def conversation(tools: Sequence[ToolSpec], end: str) -> tuple[User | Assistant, ...]:
@@ -92,7 +97,7 @@ def _noun(tool: ToolSpec) -> str:
     return _NOUN.sub("", re.sub(r"[^a-z0-9]+", " ", tool.name.lower()).strip()) or tool.name
 
 
-def _described(spec: ToolSpec) -> list[str]:
+def _described(spec: ToolSpec, write: Callable[[str, Mapping[str, Any]], str]) -> list[str]:
     required = spec.parameters.get("required", ())
     properties: Mapping[str, Any] = spec.parameters.get("properties", {})
     lines = [f"- {spec.name}: {' '.join(spec.description.split())}"]
@@ -100,7 +105,7 @@ def _described(spec: ToolSpec) -> list[str]:
         kind = _kind(schema) + ("" if name in required else sentences.ACTION_OPTIONAL)
         about = " ".join(str(schema.get("description", "")).split())
         lines.append(f"  - {name} ({kind}){f': {about}' if about else ''}")
-    return [*lines, f"  {sentences.ACTION_EXAMPLE} {action(spec.name, example(spec))}"]
+    return [*lines, f"  {sentences.ACTION_EXAMPLE} {write(spec.name, example(spec))}"]
 
 
 def _kind(schema: Mapping[str, Any]) -> str:

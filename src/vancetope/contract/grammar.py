@@ -41,8 +41,9 @@ def _branch(spec: ToolSpec, bound: int, thought: int | None, definitions: dict[s
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
-def bounded(schema: Any, bound: int, prefix: str = "") -> Any:
-    """The same schema with a bound on every string and list, and its local references moved under `prefix`.
+def bounded(schema: Any, bound: int, prefix: str = "", items: int = LIST_BOUND) -> Any:
+    """The same schema with a bound on every string (in characters) and every list (in items), and its local references
+    moved under `prefix`.
 
     A bound gives way to what the schema itself asks for at least.
     """
@@ -51,20 +52,20 @@ def bounded(schema: Any, bound: int, prefix: str = "") -> Any:
     out = {key: _moved(key, value, prefix) for key, value in schema.items() if key not in ("default", "title")}
     for key in _SUBSCHEMAS:
         if key in out:
-            out[key] = bounded(out[key], bound, prefix)
+            out[key] = bounded(out[key], bound, prefix, items)
     for key in _SUBSCHEMA_LISTS:
         if key in out:
-            out[key] = [bounded(each, bound, prefix) for each in out[key]]
+            out[key] = [bounded(each, bound, prefix, items) for each in out[key]]
     for key in _SUBSCHEMA_MAPS:
         if key in out:
-            out[key] = {name: bounded(each, bound, prefix) for name, each in out[key].items()}
+            out[key] = {name: bounded(each, bound, prefix, items) for name, each in out[key].items()}
     kinds = out.get("type", ())
     kinds = (kinds,) if isinstance(kinds, str) else kinds
     if "string" in kinds and "enum" not in out and "const" not in out:
         out["maxLength"] = max(min(out.get("maxLength", bound), bound), _least(out, "minLength"))
     if "array" in kinds:
         least = max(_least(out, "minItems"), _least(out, "minContains"))
-        out["maxItems"] = max(min(out.get("maxItems", LIST_BOUND), LIST_BOUND), least)
+        out["maxItems"] = max(min(out.get("maxItems", items), items), least)
     return out
 
 
@@ -79,3 +80,20 @@ def _moved(key: str, value: Any, prefix: str) -> Any:
     if key == "$ref" and isinstance(value, str) and value.startswith(("#/$defs/", "#/definitions/")):
         return f"#/$defs/{prefix}{value.rsplit('/', 1)[1]}"
     return value
+
+
+def stopped(value: Any, schema: Any, bound: int, items: int | None = None) -> bool:
+    """Whether a string in this value stopped at our bound and not at one that the schema sets itself; with `items`,
+    also whether a list did."""
+    own: Mapping[str, Any] = schema if isinstance(schema, Mapping) else {}
+    match value:
+        case str():
+            fixed = "enum" in own or "const" in own
+            return not fixed and len(value) >= bound and own.get("maxLength", bound + 1) > bound
+        case dict():
+            return any(stopped(each, own.get("properties", {}).get(key), bound, items) for key, each in value.items())
+        case list():
+            full = items is not None and len(value) >= items and own.get("maxItems", items + 1) > items
+            return full or any(stopped(each, own.get("items"), bound, items) for each in value)
+        case _:
+            return False

@@ -30,8 +30,10 @@ def judge(rules: Rules, state: State, reply: Reply, *, idle: bool = False) -> tu
     """The verdict on a reply, and the state after it.
 
     `idle` is true when no child, no job and no message could continue the turn by itself. The first row that matches
-    decides. The verdict is `End` at the latest in the round after `rules.iterations`.
+    decides. The verdict is `End` at the latest in the round after `rules.iterations`. A repair that did not help has
+    spent one correction, if one was left.
     """
+    state = _repaired(rules, state, reply)
     seen = Seen(rules, state, reply, tuple(read(call, rules) for call in reply.calls), idle)
     verdict = _first_verdict(seen)
     if isinstance(verdict, Go):
@@ -50,6 +52,11 @@ def _first_verdict(seen: Seen) -> Verdict:
         if (verdict := row.verdict(seen)) is not None:
             return verdict
     raise AssertionError("the truth table has no row for this reply")
+
+
+def _repaired(rules: Rules, state: State, reply: Reply) -> State:
+    spent = min(reply.repairs, rules.corrections - state.corrections) if reply.missed else 0
+    return replace(state, repairs=state.repairs + reply.repairs, corrections=state.corrections + spent)
 
 
 def _after(seen: Seen, verdict: Verdict) -> State:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from typing import TypeAlias
 
 _PLAIN = re.compile(r'[^"\\]+')
 _ESCAPES = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _REPLACEMENT = "�"
 
 
+Path: TypeAlias = tuple[str | None, ...]
+
+
 class PartialReader:
-    """Decodes the string at `path` in a JSON object that arrives in pieces.
+    """Decodes the string at `path` in a JSON object that arrives in pieces. A null in a path is a list, any item of it.
 
     `feed` gives the characters that became certain with this piece; joined, they equal the decoded string, however the
     text was cut. With `guard` (a path and the values allowed there) nothing is given before that string has been read
@@ -19,7 +23,7 @@ class PartialReader:
     object gives nothing. It never raises.
     """
 
-    def __init__(self, path: tuple[str, ...], guard: tuple[tuple[str, ...], Collection[str]] | None = None) -> None:
+    def __init__(self, path: Path, guard: tuple[Path, Collection[str]] | None = None) -> None:
         self._path = path
         self._guard = guard
         self._allowed = guard is None

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeAlias
 
 from vancetope.backends.base import CallPiece, Piece, Restarted, TextPiece, ThinkingPiece
+from vancetope.contract.envelope import MESSAGE, NAME
 from vancetope.contract.partial import PartialReader
-from vancetope.events import Event, MessageCommitted, MessageDelta, MessageRetracted, TextDelta
+from vancetope.events import Event, MessageCommitted, MessageDelta, MessageRetracted, RawDelta, TextDelta
 from vancetope.messages import whole_characters
 from vancetope.outcome import EnforcementName, TurnEnd
 from vancetope.tools.respond import ANSWER, RESPOND
+
+Delta: TypeAlias = TextDelta | MessageDelta | RawDelta
 
 
 class Shown:
     """Everything shown under one id."""
 
-    def __init__(self, id: str, kind: type[TextDelta] | type[MessageDelta], publish: Callable[[Event], None]) -> None:
+    def __init__(self, id: str, kind: type[Delta], publish: Callable[[Event], None]) -> None:
         self.id = id
         self.taken_back = False
         self._parts: list[str] = []
@@ -52,7 +56,7 @@ class Streamer:
     ) -> None:
         self._key = key
         self._natural = turn_end == "natural"
-        self._as_action = enforcement == "constrained"
+        self._enforcement = enforcement
         self._publish = publish
         self._attempt = 0
         self._fresh()
@@ -63,15 +67,24 @@ class Streamer:
         self.message = Shown(f"m{name}", MessageDelta, self._publish)
         self._calls: set[int] = set()
         self._name = ""
-        end = ANSWER if self._natural else RESPOND
-        path = ("arguments", "message") if self._as_action else ("message",)
-        self._reader = PartialReader(path, (("tool",), (end,)) if self._as_action else None)
+        self._reader = self._message_reader()
+        self._content = PartialReader(("content",))
+        self._opened = False
+
+    def _message_reader(self) -> PartialReader:
+        if self._enforcement == "constrained":
+            return PartialReader(("arguments", "message"), (("tool",), (ANSWER if self._natural else RESPOND,)))
+        if self._enforcement == "prompted":
+            return PartialReader(MESSAGE, (NAME, (RESPOND,)))
+        return PartialReader(("message",))
 
     def piece(self, piece: Piece) -> None:
         """Take a piece of the reply."""
         match piece:
-            case TextPiece(text=text) if self._as_action:
+            case TextPiece(text=text) if self._enforcement == "constrained":
                 self.message.add(self._reader.feed(text))
+            case TextPiece(text=text) if self._enforcement == "prompted":
+                self._envelope(text)
             case TextPiece(text=text):
                 self._text(text)
             case CallPiece():
@@ -80,6 +93,15 @@ class Streamer:
                 self.restart()
             case ThinkingPiece():
                 pass
+
+    def _envelope(self, text: str) -> None:
+        """An envelope may stand in a fence: what comes before its first brace is not read."""
+        if not self._opened:
+            _, brace, rest = text.partition("{")
+            self._opened, text = bool(brace), brace + rest
+        if self._opened:
+            self._text(self._content.feed(text))
+            self.message.add("" if self._natural else self._reader.feed(text))
 
     def _text(self, text: str) -> None:
         if self._natural and not self._calls:
@@ -125,3 +147,23 @@ class Streamer:
             self._fresh()
         self.message.add(text[len(self.message.text) :])
         self._publish(MessageCommitted(self.message.id, text))
+
+
+class RawStreamer(Streamer):
+    """Shows the text of a structured question's replies as it is, for people who watch."""
+
+    def __init__(self, key: str, publish: Callable[[Event], None]) -> None:
+        super().__init__(key, "natural", "native", publish)
+
+    def _fresh(self) -> None:
+        super()._fresh()
+        self.narration = Shown(f"r{self._key}.{self._attempt}", RawDelta, self._publish)
+
+    def piece(self, piece: Piece) -> None:
+        match piece:
+            case TextPiece(text=text):
+                self.narration.add(text)
+            case Restarted():
+                self.restart()
+            case _:
+                pass

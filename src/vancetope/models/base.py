@@ -15,6 +15,7 @@ class ModelInfo:
 
     `enforcements` are those it can do, the first is the default. Tokens for window and limits; prices in US dollars per
     million tokens, null where unknown. `output_limit` is sent where the caller names none (null: nothing is sent),
+    `structured_output` names the profiles of response formats that its server keeps to, the first is the default.
     `output_ceiling` is how far it may be raised once after a cut. `forced_choice`: the server takes a choice of tool by
     name. `thought`: a constrained action may begin with a short thought. `string_bound`: the longest string that a
     constrained action may hold, in characters. `tier` is "tiny" for models that need the shortest prompts;
@@ -27,6 +28,7 @@ class ModelInfo:
     output_limit: int | None = None
     output_ceiling: int | None = None
     enforcements: tuple[EnforcementName, ...] = ("native",)
+    structured_output: tuple[str, ...] = ()
     forced_choice: bool = True
     turn_end: TurnEnd | None = None
     vision: bool = False

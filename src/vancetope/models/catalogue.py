@@ -20,12 +20,13 @@ def lookup(provider: str, name: str) -> ModelInfo:
     return _info(provider, name, entry)
 
 
-def _info(provider: str, name: str, entry: dict[str, Any]) -> ModelInfo:
+def _info(provider: str, model: str, entry: dict[str, Any]) -> ModelInfo:
     fields = {_snake(key): value for key, value in entry.items() if key != "match"}
-    if "enforcements" in fields:
-        fields["enforcements"] = tuple(fields["enforcements"])
+    for name in ("enforcements", "structured_output"):
+        if name in fields:
+            fields[name] = tuple(fields[name])
     try:
-        return ModelInfo(provider=provider, name=name, **fields)
+        return ModelInfo(provider=provider, name=model, **fields)
     except TypeError as error:
         raise ConfigError(f"ai-models.yaml: {entry['match']}: {error}") from None
 

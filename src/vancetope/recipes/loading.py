@@ -11,7 +11,7 @@ from vancetope.errors import ConfigError
 from vancetope.recipes.recipe import Recipe, recipe_from
 from vancetope.strict_yaml import parsed, read
 
-BUNDLED = ("default", "ford")
+BUNDLED = ("default", "ford", "jeltz")
 
 
 def load(recipe: str | Path | Recipe) -> Recipe:

@@ -20,8 +20,15 @@ from vancetope.errors import ConfigError
 from vancetope.outcome import EnforcementName, TurnEnd
 
 LATER = ("triggers", "locked", "profiles")
+# Parameters that only one engine reads.
+OF_ONE_ENGINE = {
+    "ford": ("turnEnd", "role", "maxValidationCorrections", "dataRelayCorrection", "greeting"),
+    "jeltz": ("maxAttempts",),
+}
+OTHER = {"ford": "jeltz", "jeltz": "ford"}
 BOTH_PARAMETERS = ("message", "awaiting_user_input")
 
+EngineName: TypeAlias = Literal["ford", "jeltz"]
 Names: TypeAlias = Annotated[tuple[str, ...], Field(strict=False)]  # a list of YAML is no tuple
 
 
@@ -30,7 +37,7 @@ class Strict(BaseModel):
 
 
 class Params(Strict):
-    """The parameters of a chat recipe. Null leaves the word to whoever comes next in the order of precedence."""
+    """The parameters of a recipe. Null leaves the word to whoever comes next in the order of precedence."""
 
     model: str | None = None
     turnEnd: TurnEnd | None = None
@@ -43,6 +50,7 @@ class Params(Strict):
     greeting: str = ""
     temperature: float | None = Field(default=None, ge=0)
     maxTokens: int | None = Field(default=None, ge=1)
+    maxAttempts: int = Field(default=3, ge=1, le=10)
 
 
 class ToolPool(Strict):
@@ -66,7 +74,7 @@ class Recipe(Strict):
 
     name: str = "recipe"
     description: str = ""
-    engine: Literal["ford"] = "ford"
+    engine: EngineName = "ford"
     params: Params = Params()
     promptPrefix: str = ""
     respondPrompt: str | None = None
@@ -79,6 +87,15 @@ class Recipe(Strict):
             missing = [each for each in BOTH_PARAMETERS if each not in self.respondPrompt]
             if missing:
                 raise ValueError(f"respondPrompt does not mention {' and '.join(missing)}")
+        return self
+
+    @model_validator(mode="after")
+    def _says_what_its_engine_reads(self) -> Recipe:
+        foreign = [name for name in self.params.model_fields_set if name in OF_ONE_ENGINE.get(OTHER[self.engine], ())]
+        if foreign:
+            raise ValueError(f"params.{foreign[0]} means nothing to the engine {self.engine}; remove it")
+        if self.engine == "jeltz" and self.respondPrompt is not None:
+            raise ValueError("respondPrompt means nothing to the engine jeltz, which has no `respond`; remove it")
         return self
 
     @model_validator(mode="wrap")

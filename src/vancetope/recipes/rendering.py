@@ -14,18 +14,36 @@ from jinja2.sandbox import SandboxedEnvironment
 from vancetope.errors import ConfigError
 from vancetope.recipes.recipe import Params, Recipe
 
-VARIABLES = ("tier", "model", "provider", "mode", "recipe", "engine", "lang", "params", "role")
+VARIABLES = (
+    "tier",
+    "model",
+    "provider",
+    "mode",
+    "recipe",
+    "engine",
+    "lang",
+    "params",
+    "role",
+    "schema_json",
+    "prompt",
+)
 MAX_PROMPT = 1024 * 1024
 
 
 def system_prompt(recipe: Recipe, variables: Mapping[str, Any], instructions: str = "") -> str:
-    """The recipe's prompt, the block about how a turn ends, and the caller's instructions, in this order.
+    """The recipe's prompt, for a chat the block about how a turn ends, and the caller's instructions, in this order.
 
-    `variables` are those named in `VARIABLES`. Raises `ConfigError` naming the recipe and what its template got wrong.
+    `variables` are those named in `VARIABLES`; the last two are empty in a chat. Raises `ConfigError` naming the recipe
+    and what its template got wrong.
     """
-    respond = recipe.respondPrompt if recipe.respondPrompt is not None else _respond_block()
-    parts = [_rendered(each, variables, recipe.name) for each in (recipe.promptPrefix, respond)]
+    parts = [_rendered(each, variables, recipe.name) for each in (recipe.promptPrefix, *_ending(recipe))]
     return "\n\n".join(part for part in (*parts, instructions.strip()) if part)
+
+
+def _ending(recipe: Recipe) -> tuple[str, ...]:
+    if recipe.engine == "jeltz":
+        return ()
+    return (recipe.respondPrompt if recipe.respondPrompt is not None else _respond_block(),)
 
 
 class _Sandbox(SandboxedEnvironment):
@@ -41,7 +59,9 @@ class _Sandbox(SandboxedEnvironment):
 
 @cache
 def _environment() -> SandboxedEnvironment:
-    return _Sandbox(undefined=StrictUndefined, autoescape=False, keep_trailing_newline=False)
+    made = _Sandbox(undefined=StrictUndefined, autoescape=False, keep_trailing_newline=False)
+    made.filters["raw"] = str  # nothing is escaped here, so a template that asks for its text as it is gets it
+    return made
 
 
 @lru_cache(maxsize=128)

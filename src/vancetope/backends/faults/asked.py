@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from vancetope import sentences
 from vancetope.tools.respond import ANSWER, RESPOND
 
 
@@ -51,6 +52,11 @@ class Asked:
         inner = wanted.get("json_schema")
         schema = inner.get("schema") if isinstance(inner, dict) else None
         return schema if isinstance(schema, dict) else {}
+
+    @property
+    def envelope(self) -> bool:
+        """Whether the text is asked for as the envelope of prompted models."""
+        return any(sentences.ENVELOPE_FORM in str(each.get("content")) for each in self.messages[:1])
 
     @property
     def tools(self) -> Mapping[str, Mapping[str, Any]]:

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from vancetope.backends.base import CallPiece, TextPiece, ThinkingPiece
 from vancetope.backends.faults.asked import Asked, dumped
-from vancetope.backends.scripted import Chunking, Staged, as_action, pieces_of
+from vancetope.backends.scripted import Chunking, Staged, as_action, as_envelope, pieces_of
 from vancetope.backends.scripted.replies import SAME_ID, reply_of
 from vancetope.errors import ConfigError
 from vancetope.messages import Finish, Reply, Usage
@@ -107,7 +107,7 @@ def render(answer: Reply | str | Staged, asked: Asked, wire: Wire) -> Iterator[S
     staged = answer if isinstance(answer, Staged) else Staged(reply_of(answer))
     if staged.restart_after is not None or staged.error is not None:
         raise ConfigError("a server cannot restart a reply or raise an error: use a fault kind instead")
-    reply = as_action(staged.reply) if wire.follow_form and asked.schema is not None else staged.reply
+    reply = _in_form(staged.reply, asked) if wire.follow_form else staged.reply
     if asked.stream if wire.streams is None else wire.streams:
         yield from _streamed(reply, asked, wire, staged)
         return
@@ -118,6 +118,12 @@ def render(answer: Reply | str | Staged, asked: Asked, wire: Wire) -> Iterator[S
     body = dumped(wire.edit(completion(reply, asked, wire))).encode()
     yield Head(length=len(body))
     yield Data(body)
+
+
+def _in_form(reply: Reply, asked: Asked) -> Reply:
+    if asked.schema is not None:
+        return as_action(reply)
+    return as_envelope(reply) if asked.envelope else reply
 
 
 def completion(reply: Reply, asked: Asked, wire: Wire) -> dict[str, Any]:

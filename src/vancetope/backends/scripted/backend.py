@@ -10,7 +10,7 @@ from inspect import isawaitable
 from typing import Any, TypeAlias
 
 from vancetope.backends.base import CallPiece, OnPiece, Piece, Request, Restarted, TextPiece, ThinkingPiece
-from vancetope.backends.scripted.replies import Answer, Staged, as_action, json_text, staged_of
+from vancetope.backends.scripted.replies import Answer, Staged, as_action, as_envelope, json_text, staged_of
 from vancetope.errors import ConfigError
 from vancetope.messages import Assistant, Reply, Usage, User, text_of
 
@@ -49,8 +49,9 @@ class ScriptedBackend:
     """A `Backend` that answers from a script.
 
     `chunking` is the size of streamed pieces, or a function that splits a text into them. With `follow_form`, a reply
-    that is one call is given as an action text where the request asks for JSON by `response_schema`, so that one script
-    serves both enforcements. Raises `ScriptExhausted` where the list has no answer left.
+    that is one call is given as an action text where the request asks for JSON by `response_schema`, and every reply as
+    an envelope where it asks for that, so that one script serves all enforcements. Raises `ScriptExhausted` where the
+    list has no answer left.
     """
 
     script: Script
@@ -81,6 +82,8 @@ class ScriptedBackend:
         reply = staged.reply
         if self.follow_form and request.response_schema is not None:
             reply = as_action(reply)
+        elif self.follow_form and request.envelope:
+            reply = as_envelope(reply)
         pieces = list(pieces_of(reply, self.chunking)) if on_piece is not None else []
         requests = reply.requests
         if on_piece is not None and staged.restart_after is not None:

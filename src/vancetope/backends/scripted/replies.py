@@ -130,6 +130,23 @@ def as_action(reply: Reply) -> Reply:
     return replace(reply, text=text, calls=(), finish=reply.finish if cut_off else Finish.STOP)
 
 
+def as_envelope(reply: Reply) -> Reply:
+    """A reply as the envelope of a prompted model, text and calls in it; blank replies and those that failed unchanged.
+
+    Arguments that are no JSON stay as they are inside the envelope, so a broken call is a broken envelope.
+    """
+    if reply.finish in (Finish.REFUSAL, Finish.CONTENT_FILTER, Finish.MALFORMED_CALL):
+        return reply
+    if not reply.calls and not reply.text.strip():
+        return reply
+    made = [f'{{"name": {json_text(each.name)}, "arguments": {each.arguments or "{}"}}}' for each in reply.calls]
+    text = f'{{"content": {json_text(reply.text)}, "tool_calls": [{", ".join(made)}]}}'
+    if reply.finish is Finish.LENGTH:
+        text = text[:-3] if reply.calls else text[: text.rindex('", "tool_calls"')]
+    finish = Finish.STOP if reply.finish is Finish.TOOL_CALLS else reply.finish
+    return replace(reply, text=text, calls=(), finish=finish)
+
+
 def reply_of(answer: Reply | str) -> Reply:
     return say(answer) if isinstance(answer, str) else answer
 

@@ -1,0 +1,71 @@
+"""How an attempt at a structured answer is asked for: by a response format, or in words only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from vancetope.contract.grammar import LIST_BOUND, bounded, stopped
+from vancetope.errors import ConfigError
+from vancetope.models.base import ModelInfo
+from vancetope.outcome import EnforcementName
+from vancetope.schema.rewrite import Unsuited, rewrite
+
+ROOM = 4
+GRAMMARS = frozenset({"llguidance", "gbnf", "xgrammar", "ollama"})
+GENERIC: Mapping[EnforcementName, str] = {"native": "openai", "constrained": "llguidance"}
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """One way of asking. `response_schema` goes to the server, null where the schema is asked for in words only; `why`
+    says why, where more had been wanted. `restore` brings a value of the server's own form back to the caller's,
+    `at_bound` tells whether a value stopped at a bound that only our grammar had set."""
+
+    mode: EnforcementName
+    response_schema: Mapping[str, Any] | None = None
+    restore: Callable[[Any], Any] | None = None
+    at_bound: Callable[[Any], bool] | None = None
+    why: str = ""
+
+
+def profile(asked: EnforcementName | None, model: ModelInfo) -> str | None:
+    """The profile of the response format to use with a model; null to ask in words. Raises `ConfigError` where the
+    model's server cannot do what was asked."""
+    if asked == "prompted":
+        return None
+    known = model.structured_output
+    if asked is None:
+        return known[0] if known else GENERIC["constrained"] if model.enforcements[0] == "constrained" else None
+    fitting = [each for each in known if mode_of(each) == asked]
+    if fitting:
+        return fitting[0]
+    if not known and asked in model.enforcements:
+        return GENERIC[asked]
+    able = [*dict.fromkeys(map(mode_of, known))] if known else list(model.enforcements)
+    ways = ", ".join(map(repr, dict.fromkeys((*able, "prompted"))))
+    raise ConfigError(f"{model.id} cannot answer by schema under {asked!r} enforcement; it can do {ways}")
+
+
+def mode_of(name: str) -> EnforcementName:
+    """The enforcement that a profile's response format is."""
+    return "constrained" if name in GRAMMARS else "native"
+
+
+def form(schema: Mapping[str, Any], name: str | None, model: ModelInfo, *, raised: bool) -> Form:
+    """The form of an attempt. Our own server's grammar bounds every string and list, or a small model fills its window
+    with one of them; `raised` gives them more room."""
+    if name is None:
+        return Form("prompted")
+    rewritten = rewrite(schema, name)
+    if isinstance(rewritten, Unsuited):
+        return Form("prompted", why=rewritten.sentence)
+    if model.provider != "local":
+        return Form(mode_of(name), rewritten.schema, rewritten.restored)
+    room = ROOM if raised else 1
+    bound, items = model.string_bound * room, LIST_BOUND * room
+    tight = bounded(rewritten.schema, bound, "", items) | {"x-guidance": {"whitespace_flexible": False}}
+    at_bound = partial(stopped, schema=schema, bound=bound, items=items)
+    return Form(mode_of(name), tight, rewritten.restored, at_bound)

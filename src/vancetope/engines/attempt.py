@@ -1,0 +1,83 @@
+"""One attempt at a structured answer: the request, how much room its reply has, and whether its form was kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from vancetope import sentences
+from vancetope.backends.base import Request
+from vancetope.context import Context, Log
+from vancetope.contract import native
+from vancetope.contract.form import ROOM, Form
+from vancetope.contract.verdict import End
+from vancetope.contract.view import View, estimate, estimate_message, fitting
+from vancetope.events import Notice
+from vancetope.messages import Finish, Message, Reply, Result
+from vancetope.model_call import ASSUMED_OUTPUT, Asking, Sent, room_for, send, settings_of
+from vancetope.models.base import ModelInfo
+from vancetope.outcome import Outcome
+from vancetope.schema.strict import NotJson, parse
+from vancetope.schema.validate import compile as compiled
+
+
+async def attempt(
+    ctx: Context,
+    log: Log,
+    key: str,
+    form: Form,
+    system_for: Callable[[Form], str],
+    messages: Sequence[Message],
+    limit: int | None,
+) -> Sent:
+    """Ask once, in this form and without tools. `limit` is a raised output limit, in tokens."""
+    system = system_for(form)
+    settings = settings_of(ctx, log)
+    settings = replace(settings, max_tokens=limit or settings.max_tokens)
+    tokens = estimate(system) + sum(map(estimate_message, messages))
+    past = ctx.history.messages
+    room = room_for(ctx.model, settings)
+    if room is not None:
+        if tokens > room:
+            reason = sentences.OVERFLOW.format(needed=tokens, room=room)
+            return Sent(end=End("overflow", Outcome.CONTEXT_OVERFLOW, reason=reason))
+        past, hidden = fitting(ctx.history, room - tokens)
+        if hidden > log.hidden:
+            log.hidden = hidden
+            ctx.publish(Notice(sentences.hidden_turns(hidden)))
+    shown = (*past, *messages)
+    view = View(system, shown, ctx.rules, (), narrowed=True)
+    used_tools = any(isinstance(each, Result) for each in shown)
+    request = Request(
+        model=ctx.model.name,
+        system=system,
+        messages=ctx.compiler.lowered(view) if used_tools else native.lowered(view),
+        response_schema=form.response_schema,
+        settings=settings,
+        timeout=ctx.patience.model_call,
+    )
+    return await send(ctx, log, key, Asking(request, tokens + sum(map(estimate_message, past)), _as_it_is))
+
+
+def _as_it_is(reply: Reply) -> Reply:
+    return reply
+
+
+def more_room(model: ModelInfo, reply: Reply) -> int | None:
+    """The output limit to ask with after a reply that was cut, in tokens; null where no more can be had."""
+    had = reply.limit or reply.usage.output_tokens or ASSUMED_OUTPUT
+    wanted = model.output_ceiling or had * ROOM
+    if model.context_window is not None:
+        wanted = min(wanted, model.context_window - reply.usage.input_tokens)
+    return wanted if wanted > had else None
+
+
+def enforced(form: Form, reply: Reply) -> bool:
+    """Whether the server kept to the response format, as far as the reply can tell: a constraint may be accepted and
+    then dropped."""
+    if form.response_schema is None or reply.finish is not Finish.STOP:
+        return True
+    try:
+        return compiled(form.response_schema).fits(parse(reply.text))
+    except NotJson:
+        return False

@@ -1,0 +1,244 @@
+"""Jeltz: one question, one JSON object that fits the caller's schema, or one named failure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from json import dumps
+from typing import Any, Literal, TypeAlias
+
+from vancetope import sentences, turn
+from vancetope.answer import Answer, AnswerError
+from vancetope.context import Context, Log
+from vancetope.contract.ask import ask
+from vancetope.contract.form import Form, form, profile
+from vancetope.contract.question import BadQuestion, Failed, Found, Question, Retry, Tried, early, judge
+from vancetope.contract.stream import RawStreamer
+from vancetope.contract.verdict import End
+from vancetope.engines.attempt import attempt, enforced, more_room
+from vancetope.errors import ConfigError
+from vancetope.events import CorrectionSent, Notice, RoundStarted, TurnEnded, TurnStarted
+from vancetope.messages import Assistant, Message, Note, Result, whole_characters
+from vancetope.model_call import Sent
+from vancetope.models.base import cost_of
+from vancetope.outcome import Enforcement, Outcome, TurnReport
+
+MOST_REFUSED = 1_000
+QUOTED = 4_000
+ERRORS: Mapping[Outcome, AnswerError] = {
+    Outcome.REFUSED: "refused",
+    Outcome.FILTERED: "refused",
+    Outcome.BUDGET_EXCEEDED: "budget_exceeded",
+    Outcome.INTERRUPTED: "stopped",
+    Outcome.STOPPED: "stopped",
+    Outcome.MODEL_ERROR: "llm_error",
+    Outcome.CONTEXT_OVERFLOW: "llm_error",
+}
+TOOLS_OVER = (Outcome.NATURAL, Outcome.NATURAL_FALLBACK, Outcome.EMPTY_REPLY, Outcome.MALFORMED_CALL)
+
+# Schemas that a model's server refused as a response format, by model and schema, the oldest first.
+_refused: dict[tuple[str, str], None] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Unanswered:
+    """No reply came that could be judged, and none will."""
+
+    end: End
+    again: Literal[False] = False
+
+
+Ruling: TypeAlias = Found | Failed | Retry | Unanswered
+
+
+@dataclass(slots=True)
+class Course:
+    """A question on its way: what it has cost, what the judge remembers, what every attempt begins with, and how the
+    next one is asked for."""
+
+    log: Log
+    form: Form
+    asked: Form
+    tried: Tried = field(default_factory=Tried)
+    opening: tuple[Message, ...] = ()
+    limit: int | None = None
+    corrections: int = 0
+    dropped: bool = False
+
+
+async def answer(ctx: Context, question: Question | BadQuestion) -> Answer[Any]:
+    """Ask until a reply fits the schema or the attempts are used up. It never raises for what a model or its server
+    does."""
+    ctx.publish(TurnStarted(ctx.turn, ctx.model.id))
+    log = Log(RawStreamer(f"{ctx.turn}.0", ctx.publish))
+    course = Course(log, Form(ctx.enforcement), Form(ctx.enforcement))
+    try:
+        given = await _answered(ctx, course, question)
+    except ConfigError:
+        raise
+    except Exception as error:
+        said = sentences.OUR_FAULT.format(kind=type(error).__name__, text=str(error)[:500])
+        given = replace(_failed(ctx, course, "internal_error", said), cause=error)
+    ctx.publish(TurnEnded(_report(course, given)))
+    return given
+
+
+async def _answered(ctx: Context, course: Course, question: Question | BadQuestion) -> Answer[Any]:
+    if isinstance(question, BadQuestion):
+        return _failed(ctx, course, question.error, question.message)
+    for said in question.notices:
+        ctx.publish(Notice(said))
+    course.form = course.asked = _first_form(ctx, question)
+    ruling = await _after_tools(ctx, course, question)
+    if ruling is None:
+        sender, judge_of = partial(_send, ctx, course, question), partial(_judged, ctx, course, question)
+        ruling = await ask(sender, judge_of, question.max_attempts)
+    return _result(ctx, course, ruling)
+
+
+def _first_form(ctx: Context, question: Question) -> Form:
+    wanted = profile(ctx.enforcement, ctx.model)
+    if wanted and (ctx.model.id, _key(question)) in _refused:
+        return Form("prompted")
+    made = form(question.schema, wanted, ctx.model, raised=False)
+    if made.why:
+        ctx.publish(Notice(sentences.ASKED_IN_WORDS.format(why=made.why)))
+    return made
+
+
+async def _after_tools(ctx: Context, course: Course, question: Question) -> Ruling | None:
+    """The tool rounds, where there are tools: a `natural` turn that is over with its first reply without a call. Null
+    where the answer is still to be asked for."""
+    log = course.log
+    course.opening = (question.message,)
+    if not ctx.rules.offer.named:
+        return None
+    system = f"{_system(ctx, course.form, question)}\n\n{sentences.ANSWER_TOOLS}"
+    ctx = replace(ctx, system=system)
+    verdict = None
+    while log.state.narrow is None and not isinstance(verdict, End):
+        sent = await turn.send(ctx, log, None)
+        verdict = turn.judged(ctx, log, sent)
+        if not isinstance(verdict, End):
+            await turn.act(ctx, log, verdict)
+    course.opening = _kept(log.messages)
+    if not isinstance(verdict, End):
+        return None
+    if verdict.message is not None and (found := early(question, verdict.message)):
+        course.tried = replace(course.tried, attempts=1)
+        return found
+    return None if verdict.outcome in TOOLS_OVER else Unanswered(verdict)
+
+
+def _kept(messages: list[Message]) -> tuple[Message, ...]:
+    """What the attempts see of the tool rounds: everything up to the last result."""
+    kept = list(messages)
+    while kept and isinstance(kept[-1], Assistant | Note):
+        kept.pop()
+    return (*kept, Note(sentences.ANSWER_CLOSING)) if any(isinstance(each, Result) for each in kept) else tuple(kept)
+
+
+async def _send(ctx: Context, course: Course, question: Question, ruling: Ruling | None) -> Sent:
+    """One attempt. A schema that the server refuses is asked for in words within it, and from then on."""
+    number = course.tried.attempts
+    course.log.streamer = RawStreamer(f"{ctx.turn}.{course.log.state.rounds + number}", ctx.publish)
+    ctx.publish(RoundStarted(course.log.state.rounds + number))
+    messages = (*course.opening, *_mending(ctx, course, ruling))
+    system = partial(_system, ctx, question=question)
+    sent = await attempt(ctx, course.log, f"attempt:{number}:0", course.form, system, messages, course.limit)
+    if not sent.rejected or course.form.response_schema is None or sent.end is None:
+        return sent
+    ctx.publish(Notice(sentences.SCHEMA_REFUSED.format(why=sent.end.reason)))
+    course.form = Form("prompted")
+    sent = await attempt(ctx, course.log, f"attempt:{number}:1", course.form, system, messages, course.limit)
+    if sent.reply is not None:
+        _refused[ctx.model.id, _key(question)] = None
+        while len(_refused) > MOST_REFUSED:
+            _refused.pop(next(iter(_refused)))
+    return sent
+
+
+def _mending(ctx: Context, course: Course, ruling: Ruling | None) -> tuple[Message, ...]:
+    """The last reply, once and cut, and what was wrong with it: the conversation does not grow with the attempts."""
+    if not isinstance(ruling, Retry) or ruling.say is None:
+        return ()
+    course.corrections += 1
+    ctx.publish(CorrectionSent("attempt", ruling.say))
+    quote = ruling.quote or ""
+    quoted = (Assistant(quote if len(quote) <= QUOTED else f"{quote[:QUOTED]}…"),) if quote.strip() else ()
+    return (*quoted, Note(ruling.say))
+
+
+def _judged(ctx: Context, course: Course, question: Question, sent: Sent) -> Ruling:
+    if sent.reply is None:
+        return Unanswered(sent.end or End("late", Outcome.MODEL_ERROR, reason=sentences.LATE))
+    reply = replace(sent.reply, text=whole_characters(sent.reply.text))
+    course.dropped |= not enforced(course.form, reply)
+    limit = more_room(ctx.model, reply)
+    course.tried, ruling = judge(question, course.form, course.tried, reply, can_raise=limit is not None)
+    if isinstance(ruling, Retry) and ruling.say is None:
+        course.limit = limit
+        if course.form.response_schema is not None:
+            course.form = form(question.schema, profile(ctx.enforcement, ctx.model), ctx.model, raised=True)
+    return ruling
+
+
+def _system(ctx: Context, shape: Form, question: Question) -> str:
+    """The recipe's prompt for this form. It always holds the schema: a grammar does not show it to the model, and a
+    provider's form of it has lost its bounds."""
+    text = dumps(question.schema, ensure_ascii=False, indent=None if ctx.model.tier == "tiny" else 2)
+    return ctx.render({"mode": shape.mode, "schema_json": text, "prompt": question.text})
+
+
+def _key(question: Question) -> str:
+    return dumps(question.schema, sort_keys=True)
+
+
+def _result(ctx: Context, course: Course, ruling: Ruling) -> Answer[Any]:
+    match ruling:
+        case Found(value=value, data=data, rule=rule):
+            return replace(
+                _failed(ctx, course, None, ""), success=True, data=data, value=value, rule=rule, last_invalid=None
+            )
+        case Failed(error=error, message=message):
+            return _failed(ctx, course, error, message)
+        case Unanswered(end=end):
+            return _failed(ctx, course, ERRORS.get(end.outcome, "llm_error"), end.reason)
+        case Retry():
+            raise AssertionError("the attempts are used up, and the judge asks for one more")
+
+
+def _failed(ctx: Context, course: Course, error: AnswerError | None, message: str) -> Answer[Any]:
+    honoured = "none" if course.dropped else course.form.mode
+    return Answer(
+        success=False,
+        attempts=course.tried.attempts,
+        error=error,
+        message=message,
+        last_invalid=course.tried.last_invalid,
+        model_calls=course.log.requests,
+        usage=course.log.usage,
+        cost=cost_of(ctx.model, course.log.usage),
+        enforcement=Enforcement(course.asked.mode, honoured),
+    )
+
+
+def _report(course: Course, given: Answer[Any]) -> TurnReport:
+    """The turn that delivered the wrapper; whatever it says, it is the message."""
+    wrapper = dumps(given.wrapper(), ensure_ascii=False)
+    stopped = given.error == "stopped"
+    return TurnReport(
+        outcome=Outcome.STOPPED if stopped else Outcome.NATURAL,
+        message=None if stopped else wrapper,
+        best_text=wrapper if stopped else None,
+        awaiting_user_input=False,
+        reason=given.message,
+        rounds=course.log.state.rounds + course.tried.attempts,
+        model_calls=given.model_calls,
+        corrections=course.corrections,
+        repairs=course.log.state.repairs,
+        usage=given.usage,
+        cost=given.cost,
+        enforcement=given.enforcement,
+    )

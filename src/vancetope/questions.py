@@ -1,0 +1,104 @@
+"""From what a caller asks to a checked question, or the failure that says what is wrong with it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from json import dumps
+from typing import Any
+
+from vancetope import sentences
+from vancetope.contract.question import BadQuestion, Build, Question
+from vancetope.errors import ConfigError
+from vancetope.messages import User
+from vancetope.models.base import ModelInfo
+from vancetope.prepare import user_message
+from vancetope.schema.keywords import Unknown, unknown_keywords
+from vancetope.schema.problems import Problem, pointer_of, shown
+from vancetope.schema.validate import InvalidSchema, Validator, json_types
+from vancetope.schema.validate import compile as compiled
+
+MOST_ATTEMPTS = 10
+
+
+def question_of(
+    prompt: Any, schema: Any, info: ModelInfo, *, max_attempts: Any = 3, format_checks: Any = False
+) -> Question | BadQuestion:
+    """The question for this model. It never raises: what cannot be asked is `invalid_params` or `invalid_schema`."""
+    if problem := _bad_params(prompt, schema, max_attempts, format_checks):
+        return BadQuestion("invalid_params", problem)
+    try:
+        message = user_message(prompt, info)
+    except ConfigError as error:
+        return BadQuestion("invalid_params", f"prompt: {error}")
+    if isinstance(schema, Mapping):
+        return _question(message, dict(schema), None, max_attempts, format_checks)
+    try:
+        plain, build = _of_type(schema)
+    except Exception as error:  # a type is a program: whatever it raises is its author's to mend
+        return BadQuestion(
+            "invalid_schema", sentences.NOT_A_SCHEMA.format(name=schema.__name__, why=_first_line(error))
+        )
+    return _question(message, plain, build, max_attempts, format_checks)
+
+
+def _bad_params(prompt: Any, schema: Any, max_attempts: Any, format_checks: Any) -> str | None:
+    if isinstance(prompt, str) and not prompt.strip():
+        return sentences.NO_PROMPT
+    if not isinstance(schema, Mapping | type):
+        return sentences.NO_SCHEMA
+    if not isinstance(max_attempts, int) or isinstance(max_attempts, bool) or not 1 <= max_attempts <= MOST_ATTEMPTS:
+        return sentences.BAD_ATTEMPTS
+    return None if isinstance(format_checks, bool) else sentences.BAD_FORMAT_CHECKS
+
+
+def _question(
+    message: User, schema: dict[str, Any], build: Build | None, max_attempts: int, format_checks: bool
+) -> Question | BadQuestion:
+    try:
+        validator = compiled(schema, formats=format_checks)
+        hints = compiled(schema, formats=True)
+    except InvalidSchema as error:
+        return BadQuestion("invalid_schema", str(error))
+    schema = dict(validator.schema)
+    if "object" not in json_types(schema, schema):
+        return BadQuestion("invalid_schema", sentences.NOT_AN_OBJECT)
+    return Question(message, schema, validator, hints, max_attempts, build, tuple(_notices(schema, validator)))
+
+
+def _notices(schema: Mapping[str, Any], validator: Validator) -> list[str]:
+    odd = [_odd(each) for each in unknown_keywords(schema)]
+    return [*odd, sentences.OPEN_SCHEMA] if _is_permissive(validator) else odd
+
+
+def _odd(each: Unknown) -> str:
+    near = f"; did you mean {each.meant}?" if each.meant else ""
+    return sentences.ODD_KEYWORD.format(pointer=each.pointer or "its top", keyword=each.keyword, near=near)
+
+
+def _is_permissive(validator: Validator) -> bool:
+    """Whether an object without anything fits, and one with anything in it."""
+    return validator.fits({}) and validator.fits({"\u2026": "\u2026"})
+
+
+def _of_type(kind: type) -> tuple[dict[str, Any], Build]:
+    """The schema of a pydantic model or another type that pydantic knows, and how its values are made."""
+    from pydantic import TypeAdapter, ValidationError
+
+    adapter: TypeAdapter[Any] = TypeAdapter(kind)
+
+    def build(value: Any) -> tuple[Any, tuple[Problem, ...]]:
+        try:
+            return adapter.validate_json(dumps(value)), ()
+        except ValidationError as error:
+            return None, tuple(map(_problem, error.errors(include_url=False)[:8]))
+
+    return adapter.json_schema(), build
+
+
+def _problem(error: Any) -> Problem:
+    said = str(error["msg"]).removeprefix("Value error, ").removeprefix("Assertion failed, ")
+    return Problem(pointer_of(error["loc"]), error["type"], said, shown(error["input"]))
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0][:300] or type(error).__name__
