@@ -16,10 +16,10 @@ from random import Random
 from typing import Any, Final, Literal, TypeAlias
 
 from tests.schema import mutation_garbling as _  # noqa: F401  (registers its damage)
-from tests.schema.mutation_corpus import CORPUS
 from tests.schema.mutation_damage import DAMAGE
 from tests.schema.mutation_lexical import LEXICAL, combined
 from tests.schema.mutation_text import Instance, draft_of, exact, written
+from vancetope.schema import Extraction, NoJson, extract
 
 ROOT = Path(__file__).parents[2]
 FAILURES = Path(__file__).with_name("mutation_failures.jsonl")
@@ -60,6 +60,56 @@ class Case:
         if not exact(value, self.instance.value) or not self.whole or not self.instance.fits(value):
             return "wrong"
         return "recovered"
+
+
+@dataclass(slots=True)
+class Tally:
+    """How a run went: counts, and the cases that were missed or wrong with what came back."""
+
+    recovered: int = 0
+    refused: int = 0
+    lexical: int = 0
+    damaged: int = 0
+    missed: list[tuple[Case, Any]] = field(default_factory=list)
+    wrong: list[tuple[Case, Any]] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, made: Iterable[Case]) -> Tally:
+        """Each of these cases through the extractor."""
+        tally = cls()
+        for case in made:
+            tally.add(case, extract(case.text, case.instance.schema, case.finish))
+        return tally
+
+    def add(self, case: Case, found: Extraction | NoJson) -> None:
+        verdict = case.verdict(found.value if isinstance(found, Extraction) else NOTHING)
+        self.damaged += case.damaged
+        self.lexical += not case.damaged and case.counts
+        if verdict == "recovered":
+            self.recovered += not case.damaged and case.counts
+        elif verdict == "refused":
+            self.refused += 1
+        else:
+            (self.missed if verdict == "missed" else self.wrong).append((case, found))
+
+    @property
+    def recovery(self) -> float:
+        """The share of lexical cases that came back, of those that had to."""
+        return self.recovered / self.lexical if self.lexical else 1.0
+
+    def told(self) -> str:
+        """The figures, and the first failures in full."""
+        failed = [f"wrong: {_shown(*each)}" for each in self.wrong[:10]]
+        failed += [f"missed: {_shown(*each)}" for each in self.missed[:10]]
+        figures = f"recovered {self.recovery:.2%} of {self.lexical}, wrong {len(self.wrong)}, damaged {self.damaged}"
+        return "\n".join([figures, *failed])
+
+
+def _shown(case: Case, found: object) -> str:
+    if not case.instance.own:
+        return f"{case.id} {case.recipe}"
+    end = f"{case.finish}, whole: {case.whole}, came back: {str(found)[:300]}"
+    return f"{case.id} {case.recipe}\n  {case.text[:600]!r}\n  {end}"
 
 
 def make(instance: Instance, name: str, seed: int) -> Case | None:
@@ -142,6 +192,3 @@ def store(failed: Iterable[Case]) -> None:
     if fresh:
         with FAILURES.open("a", encoding="utf-8") as file:
             file.writelines(json.dumps(stored(each), ensure_ascii=False) + "\n" for each in fresh)
-
-
-__all__ = ["CORPUS", "NAMES", "NOTHING", "Case", "Instance", "Verdict", "cases", "failures", "make", "sample"]
