@@ -23,8 +23,8 @@ TEXTS = {
     "history": "The same turn after 10 and after 1,000 messages of history. An earlier answer goes out as the call of "
     "`respond` that would have given it, with its result, so 1,000 messages of ours are 1,500 on the wire.",
     "start": "CPU seconds of a whole process, user and system. The goal: 0.4 for `import vancetope` and for the help.",
-    "extraction": "Each contestant reads the text; what misses the schema is dropped for everybody, as is a reply that was "
-    "reported as cut. *By hand*: replies with the value that a careful reader takes from them, *certain* where "
+    "extraction": "Each contestant reads the text; what misses the schema is dropped for everybody, as is a reply that "
+    "was reported as cut. *By hand*: replies with the value that a careful reader takes from them, *certain* where "
     "readers would agree. *Written oddly*: a valid value in fences, between prose, after thinking, with trailing "
     "commas, other quotes and the like. Under a permissive schema, one that takes nearly any object, ours accepts"
     " only JSON as it stands or in a fence, so those replies stand in a line of their own. *Damaged*: cut, values"
