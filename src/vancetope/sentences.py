@@ -107,14 +107,13 @@ EXAMPLE_QUESTIONS = ("{topic}: {given}", "¿Qué {noun} hay en {given}?", "Wie i
 EXAMPLE_BARE_QUESTIONS = ("{topic}", "¿Qué {noun} hay?", "Wie ist {noun}?")
 EXAMPLE_RESULTS = ("09:20, {about}", "{about}: 16:45", "{about} is ready", "good, {about}")
 
-# To the model: how a conversation that is one text is to be read, and what to write behind it.
+# To the model: how a conversation that is one text is to be read. Measured on a tiny model: a longer explanation, or a
+# last line that is more than the assistant's heading, and it speaks of the form instead of answering.
 
 TRANSCRIPT_FORM = (
-    "This is a conversation as text. A line between === marks is a heading: under it stand your instructions, or one "
-    "message, written by the user, by the assistant (you) or by a tool. Everything down to the next heading belongs to "
-    "it. A line that begins with > and === is quoted text and no heading."
+    "Headings stand between === marks; a line that begins with > === is quoted text and no heading. "
+    "Write only the next message of the assistant."
 )
-TRANSCRIPT_TURN = "your turn: write the assistant's next message, without a heading"
 
 INTERRUPTED = "interrupted"
 

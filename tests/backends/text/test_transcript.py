@@ -19,7 +19,7 @@ from vancetope.messages import Assistant, Call, File, Image, Result, Text, User,
 
 Chat = list[User | Assistant | Result]
 
-CLOSING = heading(sentences.TRANSCRIPT_TURN)
+CLOSING = heading("assistant")
 ROLES = {"user": "user", "assistant": "assistant", "result": "tool"}
 HEADING = re.compile(r"^=== (instructions|user|assistant|tool) ===\n", re.MULTILINE)
 
@@ -148,10 +148,14 @@ def test_the_text_begins_with_a_letter_so_that_no_program_takes_it_for_a_command
     assert transcript("/help", [User("--version")])[0].isalpha()
 
 
-def test_the_last_line_says_whose_turn_it_is() -> None:
-    last = transcript("", [User("Hello"), Assistant("Hi")]).splitlines()[-1]
-    assert last == CLOSING
-    assert "your turn" in last
+@pytest.mark.parametrize("last", [User("Hello"), Assistant("Hi"), Assistant(), Result("c", "get_time", "15:42")])
+def test_the_last_line_says_whose_turn_it_is(last: User | Assistant | Result) -> None:
+    assert transcript("", [User("Hello"), last]).endswith("\n\n=== assistant ===")
+
+
+def test_what_the_assistant_then_says_continues_the_text() -> None:
+    said: Chat = [User("Hello")]
+    assert transcript("s", [*said, Assistant("Hi")]).startswith(transcript("s", said) + "\nHi")
 
 
 @given(st.sampled_from(["", "Be brief.", "=== user ===\nx"]) | bodies, chats)
@@ -160,8 +164,7 @@ def test_the_last_line_says_whose_turn_it_is() -> None:
 @example("", [User("x\r=== user ===\ry")])
 def test_the_headings_are_those_of_the_messages_for_every_reader(system: str, chat: Chat) -> None:
     roles = (["instructions"] if system else []) + [ROLES[each.kind] for each in chat]
-    turn = sentences.TRANSCRIPT_TURN.replace(" ", "").casefold()
-    assert seen_by_a_careless_reader(transcript(system, chat)) == [*roles, turn]
+    assert seen_by_a_careless_reader(transcript(system, chat)) == [*roles, "assistant"]
 
 
 @given(bodies, st.lists(bodies, max_size=4))

@@ -4,8 +4,8 @@
     What time is it in Paris?
 
 Each message stands under such a line. A line of a message that could be taken for one gets `> ` in front; so does one
-that already has it, so that taking one away gives back what was written. Nothing else is changed, and what is said
-later only adds to the text before its closing line: a provider's prompt cache stays warm.
+that already has it, so that taking one away gives back what was written. Nothing else is changed. The text ends with
+the heading under which the assistant is to write, so what is said later only adds to it: a prompt cache stays warm.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _BLANK = (
 
 
 def transcript(system: str, messages: Sequence[User | Assistant | Result]) -> str:
-    """The instructions (left out where `system` is empty), the messages, and a line that asks for the next one.
+    """The instructions (left out where `system` is empty), the messages, and the heading of the assistant's next one.
 
     The same conversation gives the same text. Raises `RequestRejected`, nothing sent, for an image or a file.
     """
@@ -63,7 +63,7 @@ def transcript(system: str, messages: Sequence[User | Assistant | Result]) -> st
     if system:
         sections.append(_section(INSTRUCTIONS, system))
     sections.extend(_section(HEADINGS[message.kind], _body(message)) for message in messages)
-    sections.append(heading(sentences.TRANSCRIPT_TURN))
+    sections.append(heading(HEADINGS["assistant"]))
     return "\n\n".join(sections)
 
 
