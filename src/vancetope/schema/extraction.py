@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from vancetope.schema import reasoning, transport, validate
-from vancetope.schema.candidates import Candidates, Reading, Reason, Rule, candidates
+from vancetope.schema.candidates import Candidates, candidates
 from vancetope.schema.problems import Problem, resolved
+from vancetope.schema.reading import Reading, Reason, Rule
+from vancetope.schema.signs import BLANK
 from vancetope.schema.strict import MAX_BYTES, NotJson, parse, same
 from vancetope.schema.validate import Validator
 
@@ -55,16 +57,19 @@ def find(text: str, validator: Validator, finish: str = "stop") -> Extraction | 
         return NoJson("none", "the reply is a refusal")
     if _too_large(text):
         return NoJson("too_large", f"the text is longer than {MAX_BYTES:,} bytes")
-    seen, plain = "", text.strip(transport.BLANK)
-    while seen != plain:
+    plain = text.strip(BLANK)
+    while True:
         try:
             return _judged(parse(plain), validator)
         except NotJson as error:
             refusal = error
-        seen, plain = plain, transport.undone(plain)
-        plain = plain[reasoning.after_leading(plain) :].strip(transport.BLANK)
+        bare = transport.undone(plain)
+        bare = bare[reasoning.after_leading(bare) :].strip(BLANK)
+        if bare == plain:
+            break
+        plain = bare
     if not plain:
-        return NoJson("none", "the text is blank" if not text.strip() else "the text holds nothing but reasoning")
+        return NoJson("none", "the text holds nothing but reasoning" if text.strip(BLANK) else "the text is blank")
     if transport.has_codes(plain):
         return NoJson("none", "the text holds control codes of a terminal that cannot be undone")
     if refusal.reason in ("too_deep", "too_large"):
@@ -96,7 +101,7 @@ def _chosen(found: Candidates, validator: Validator, finish: str) -> Extraction 
             return NoJson("truncated", "the JSON stops before its end")
     fitting = [each for each in found.readings if validator.fits(each.value)]
     if not fitting:
-        return _misfit([each for each in found.readings if each.given], validator)
+        return _misfit([each for each in found.readings if each.given], validator, found.passed)
     if not all(same(each.value, fitting[0].value) for each in fitting):
         return NoJson("ambiguous", "the text holds several different values that fit the schema")
     given = [each for each in fitting if each.given]
@@ -116,12 +121,12 @@ def _chosen(found: Candidates, validator: Validator, finish: str) -> Extraction 
 _RANK = ("strict", "fence", "span", "tidied", "closed")
 
 
-def _misfit(given: list[Reading], validator: Validator) -> NoJson:
+def _misfit(given: list[Reading], validator: Validator, passed: str) -> NoJson:
     """No value fits: the one that was given, if there is exactly one, is what a correction can be about."""
     types = validate.json_types(validator.schema, validator.schema)
     given = [each for each in given if "array" in types or isinstance(each.value, dict)] or given
     if not given:
-        return NoJson("none", "the text holds no JSON")
+        return NoJson("none", passed or "the text holds no JSON")
     if not all(same(each.value, given[0].value) for each in given):
         return NoJson("ambiguous", "the text holds several different JSON values, and none fits the schema")
     return _unfit(given[0].value, validator.problems(given[0].value))
@@ -129,7 +134,7 @@ def _misfit(given: list[Reading], validator: Validator) -> NoJson:
 
 def _alone(found: Candidates) -> bool:
     """Whether nothing but reasoning and control tokens stands around the readings."""
-    return not any(found.text[start:end].strip(transport.BLANK) for start, end in found.gaps)
+    return not any(found.text[start:end].strip(BLANK) for start, end in found.gaps)
 
 
 _KINDS: tuple[Any, ...] = (None, "x", 0, True, {}, [])
@@ -155,21 +160,19 @@ def _complete(value: dict[str, Any], schema: Any) -> bool:
     return isinstance(properties, Mapping) and value.keys() == properties.keys() and "patternProperties" not in schema
 
 
-_NUMBER = re.compile(r"\d{1,40}(?:\.\d{1,40})?")
+# A number that stands alone; the number of an entry at the start of its line is none.
+_NUMBER = re.compile(r"^[ \t]*+\d{1,3}[.)](?=\s)|(?<![\w.])(?<!\w-)(\d{1,40}(?:\.\d{1,40})?)(?!\w)", re.MULTILINE)
 
 
 def _contradicted(value: Any, behind: Iterable[str]) -> bool:
-    """Whether the text behind a value names a number that the value does not hold, of a kind that it does hold."""
-    numbers = list(_numbers(value))
-    if not numbers:
-        return False
-    for piece in behind:
-        for match in _NUMBER.finditer(piece):
-            number = float(match.group())
-            alike = [each for each in numbers if float(each).is_integer() == ("." not in match.group())]
-            if alike and number not in map(abs, map(float, numbers)):
-                return True
-    return False
+    """Whether the text behind a value names a number that the value does not hold, while it holds one of that kind,
+    whole or broken: then it may well take back what the value says."""
+    numbers = {abs(each) for each in _numbers(value)}
+    kinds = {isinstance(each, int) or each.is_integer() for each in numbers}
+    named = (match.group(1) for piece in behind for match in _NUMBER.finditer(piece) if match.group(1))
+    return bool(kinds) and any(
+        ("." not in each) in kinds and (float(each) if "." in each else int(each)) not in numbers for each in named
+    )
 
 
 def _behind(found: Candidates, end: int) -> Iterable[str]:

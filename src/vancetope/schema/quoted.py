@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import re
 
-from vancetope.schema.transport import BLANK
+from vancetope.schema.signs import BLANK, BRACES_CLOSED, COLONS, OPENING, QUOTES
 
 _NEAR = 200
 _LETTER = re.compile(r"[^\W_]")
-_DECORATION = "*_`~\"'“”„«»" + BLANK
-_LABELS = (":", "：", ">", "→", "⇒", "*/")
-_MEMBER = re.compile(r"[\"'”’]\s*+[:：]$")
-_END_OF_REST = re.compile(r"[\n{\[｛［]|<\|")
+_DECORATION = "*_`~\u00ab\u00bb" + QUOTES + BLANK
+_LABELS = (*COLONS, ">", "\u2192", "\u21d2", "*/")
+_MEMBER = re.compile(rf"[{QUOTES}][{BLANK}]*+[{COLONS}]$")
+_END_OF_REST = re.compile(rf"[\n{re.escape(OPENING)}]|<\|")
 _MARKUP = re.compile(r"</?[a-z][^<>]{0,60}>", re.IGNORECASE)
-_COMMENT = re.compile(r"(?://|/\*|\#)(?!.*(?:\.\.|…))")
+_COMMENT = re.compile(r"(?://|/\*|\#)(?!.*(?:\.\.|\u2026))")
 _STRAY = re.compile(rf"[{BLANK},]*+([}}\]][{BLANK},}}\]]*+)")
 
 
-def stands_apart(text: str, floor: int, start: int, end: int, ceiling: int, *, fenced: bool = False) -> bool:
+def stands_apart(text: str, floor: int, start: int, end: int, ceiling: int) -> bool:
     """Whether what stands from `start` to `end` continues no sentence of its line and is no part of a larger value.
 
     In its line (not before `floor`, not behind `ceiling`) nothing stands before it but signs, or a label: what ends
@@ -27,7 +27,7 @@ def stands_apart(text: str, floor: int, start: int, end: int, ceiling: int, *, f
     begin = max(floor, text.rfind("\n", floor, start) + 1)
     before = text[max(begin, start - _NEAR) : start].strip(BLANK)
     stray = _STRAY.match(text, end, ceiling)
-    if stray and (fenced or text[end - 1] not in "}｝" or stray.group(1).strip(BLANK) != "}"):
+    if stray and (text[end - 1] not in BRACES_CLOSED or stray.group(1).strip(BLANK) != "}"):
         return False
     return _introduces(before) and _ends(text[end : min(ceiling, end + _NEAR)])
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from vancetope.schema.signs import BLANK
+
 _NAMES = "think|thinking|thought|thoughts|reasoning|reflection|scratchpad|seed:think"
 # Each opening delimiter with the one that closes it; a name of the first pattern closes with the same name.
 _PAIRS = (
@@ -23,12 +25,15 @@ OPENING = "|".join(f"(?P<reason{number}>{opening})" for number, (opening, _) in 
 CLOSING = "|".join((rf"</(?:{_NAMES})>", *(closing for _, closing in _PAIRS[1:-1])))
 # A control token; the role after the start of a message and the name of the channel that is the answer go with it.
 TOKEN = (
-    r"<\|(?:(?:im_)?start|start_header_id)\|>\w{0,20}|<\|channel\|>\s{0,8}final(?:<\|message\|>)?|<\|\w{1,30}\|>|</s>"
+    r"<\|(?:(?:im_)?start|start_header_id)\|>\w{0,20}"
+    r"|<\|channel\|>\s{0,8}final(?:<\|message\|>)?"
+    r"|<\|\w{1,30}\|>"
+    r"|</s>"
 )
 
 _CLOSERS = tuple(re.compile(closing, re.IGNORECASE) for _, closing in _PAIRS)
 _NAMED = {name: re.compile(rf"</{name}>", re.IGNORECASE) for name in _NAMES.split("|")}
-_LEADING = re.compile(rf"\s*+(?:{OPENING}|(?P<token>{TOKEN}))", re.IGNORECASE)
+_LEADING = re.compile(rf"[{BLANK}]*+(?:{OPENING}|(?P<token>{TOKEN}))", re.IGNORECASE)
 
 
 def end_of(match: re.Match[str]) -> int | None:
@@ -37,11 +42,6 @@ def end_of(match: re.Match[str]) -> int | None:
     closer = _NAMED[match.group("name").lower()] if number == 0 else _CLOSERS[number]
     found = closer.search(match.string, match.end())
     return found.end() if found else None
-
-
-def opens(match: re.Match[str]) -> bool:
-    """Whether this match is of `OPENING`."""
-    return (match.lastgroup or "").startswith(("reason", "name"))
 
 
 def after_leading(text: str) -> int:

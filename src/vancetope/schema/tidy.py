@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from vancetope.schema.transport import BLANK
+from vancetope.schema.signs import BLANK, CLOSING, COLONS, COMMAS, NARROW, OPENING, QUOTE_FAMILIES, QUOTES
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +45,13 @@ def tidied(text: str, start: int, end: int, *, line_breaks: bool = True) -> Tidi
     while at < end:
         match = _TOKEN.match(text, at, end)
         if match is None:
-            return _stray(text, at, end)
+            return _stray(text, end - len(text[at:end].lstrip(BLANK)), end)
+        kind = match.lastgroup or ""
         try:
-            rewriter.take(match.lastgroup or "", match.group())
+            rewriter.take(kind, match.group(kind), "\n" in match.group("blank"))
         except _NoReading as error:
-            cut = match.end() == end and match.lastgroup in ("word", "number")
-            return Cut() if cut else Unreadable(at, str(error))
+            cut = match.end() == end and kind in ("word", "number")
+            return Cut() if cut else Unreadable(match.start(kind), str(error))
         at = match.end()
         if rewriter.closed:
             return Tidied("".join(rewriter.out), at)
@@ -59,7 +60,7 @@ def tidied(text: str, start: int, end: int, *, line_breaks: bool = True) -> Tidi
 
 def _stray(text: str, at: int, end: int) -> Cut | Unreadable:
     """What no token begins with: the rest of a cut text, or something that JSON does not know."""
-    if text[at] in _QUOTES or text.startswith("/*", at) or _CUT.fullmatch(text, at, end):
+    if at == end or text[at] in QUOTES or text.startswith("/*", at) or _CUT.fullmatch(text, at, end):
         return Cut()
     return Unreadable(at, f"{_shown(text[at : at + 20])} is no JSON")
 
@@ -68,38 +69,27 @@ class _NoReading(ValueError):
     pass
 
 
-def _string(opening: str, closing: str, never: str = "") -> str:
+def _string(opening: str, closing: str, never: str) -> str:
     plain = rf"[^{closing}{never}\\]*+"
     return rf"[{opening}]{plain}(?:\\.{plain})*+[{closing}]"
 
 
-_QUOTES = "\"'“”„‟‘’‚‛＂＇"
-_STRING = "|".join(
-    (
-        _string('"', '"'),
-        _string("'", "'"),
-        _string("“”„‟", "“”‟", never='"'),
-        _string("‘’‚‛", "‘’‛"),
-        _string("＂", "＂"),
-        _string("＇", "＇"),
-    )
-)
+_STRING = "|".join(_string(*family) for family in QUOTE_FAMILIES)
 _TOKEN = re.compile(
-    rf"(?P<string>{_STRING})"
-    rf"|(?P<blank>[{BLANK}]++)"
-    r"|(?P<comma>[,，])"
-    r"|(?P<colon>[:：])"
-    r"|(?P<open>[{\[｛［])"
-    r"|(?P<close>[}\]｝］])"
+    rf"(?P<blank>[{BLANK}]*+)"
+    rf"(?:(?P<string>{_STRING})"
+    rf"|(?P<comma>[{COMMAS}])"
+    rf"|(?P<colon>[{COLONS}])"
+    rf"|(?P<open>[{re.escape(OPENING)}])"
+    rf"|(?P<close>[{re.escape(CLOSING)}])"
     r"|(?P<number>-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?)(?![\w.+-])"
     r"|(?P<word>(?:[^\W\d]|\$)[\w$-]*+)"
-    r"|(?P<note>(?://|\#)[^\n]*+|/\*[^*]*+(?:\*(?!/)[^*]*+)*+\*/)",
+    r"|(?P<note>(?://|\#)[^\n]*+|/\*[^*]*+(?:\*(?!/)[^*]*+)*+\*/))",
     re.DOTALL,
 )
 _CUT = re.compile(r"[\w.+-]{1,40}|/")
 _ELLIPSIS = re.compile(r"\.\.|[…‥⋯]")
 _LITERALS = {"true": "true", "false": "false", "null": "null", "True": "true", "False": "false", "None": "null"}
-_NARROW = str.maketrans("｛｝［］", "{}[]")
 _ODD = re.compile(r'\\(?:u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|.)|["\x00-\x1f]', re.DOTALL)
 _RAW = {'"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t", "\\'": "'"}
 
@@ -117,11 +107,9 @@ class _Rewriter:
     last_note: str = ""  # since the token before: how the last comment stands, "beside" or "alone"
     closed: bool = False
 
-    def take(self, kind: str, token: str) -> None:
+    def take(self, kind: str, token: str, new_line: bool) -> None:
+        self.new_line = self.new_line or new_line
         match kind:
-            case "blank":
-                self.new_line = self.new_line or "\n" in token
-                return
             case "note":
                 self._note(token)
                 return
@@ -133,9 +121,9 @@ class _Rewriter:
                 self._scalar(token)
             case "open":
                 self._element()
-                self._push(token.translate(_NARROW))
+                self._push(token.translate(NARROW))
             case "close":
-                self._pop(token.translate(_NARROW))
+                self._pop(token.translate(NARROW))
             case "comma":
                 self._need("after", ",")
                 self.expect = "element"

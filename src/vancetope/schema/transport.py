@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import re
 
-# White space of Unicode, and marks without width: between the tokens of JSON all of it says nothing.
-BLANK = (
-    " \t\n\r\v\f\x85\u00a0\u00ad\u1680\u180e\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
-    "\u200b\u200c\u200d\u200e\u200f\u2028\u2029\u202f\u205f\u2060\u3000\ufeff"
-)
+from vancetope.schema.signs import BLANK
 
 _ESCAPE = "\x1b"
 _CLEARED = re.compile(r"\x1b\[[23]J|\x1bc")
