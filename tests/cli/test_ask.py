@@ -165,7 +165,6 @@ def test_what_cannot_work_is_one_sentence_and_exit_code_2(
         (("--budget", "many"), "Invalid value for '--budget'"),
         (("--budget", "0"), "Invalid value for '--budget'"),
         (("--temperature", "-1"), "Invalid value for '--temperature'"),
-        (("--enforcement", "prompted"), "Invalid value for '--enforcement'"),
         (("--model",), "requires an argument"),
         (("two", "three"), "unexpected extra argument"),
     ],

@@ -20,7 +20,11 @@ if TYPE_CHECKING:
 
 EPILOG = (
     "Exit codes: 0 answered, 2 usage or configuration, 3 the model's server failed, 4 the turn failed otherwise, "
-    "6 over budget, 130 interrupted, 141 nobody reads the output, 1 a bug in vancetope."
+    "5 a query without an answer, 6 over budget, 130 interrupted, 141 nobody reads the output, 1 a bug in vancetope."
+)
+QUERY_EPILOG = (
+    "Exit codes: 0 answered, 2 usage or configuration, 5 no answer (stderr and --json say why), 130 interrupted, "
+    "141 nobody reads the output, 1 a bug in vancetope."
 )
 HELP: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
@@ -172,6 +176,51 @@ def ask_command(
     return _unless_unread(lambda: ask(prompt, wishes, Files(history=history, save=save)))
 
 
+@app.command("query", epilog=QUERY_EPILOG)
+def query_command(
+    schema: opt.SchemaFrom,
+    prompt: opt.Prompt = None,
+    model: opt.Model = None,
+    local: opt.Local = False,
+    recipe: opt.RecipeName = None,
+    enforcement: opt.EnforcementWish = None,
+    instructions: opt.Instructions = "",
+    max_attempts: opt.MaxAttempts = None,
+    format_checks: opt.FormatChecks = False,
+    max_iterations: opt.ToolRounds = None,
+    budget: opt.BudgetWish = None,
+    deadline: opt.Deadline = None,
+    seed: opt.Seed = None,
+    temperature: opt.Temperature = None,
+    yes: opt.Yes = False,
+    as_json: opt.WrapperJson = False,
+    wire: opt.Wire = False,
+    quiet: opt.Quiet = False,
+) -> int:
+    """Ask for one JSON object that fits a schema. It goes to stdout, everything else to stderr."""
+    from vancetope.cli.query import query
+    from vancetope.cli.wishes import Demand
+
+    wishes = _wishes(
+        model=model,
+        local=local,
+        recipe=recipe,
+        enforcement=enforcement,
+        instructions=instructions,
+        max_iterations=max_iterations,
+        budget=budget,
+        deadline=deadline,
+        seed=seed,
+        temperature=temperature,
+        agrees=yes,
+        as_json=as_json,
+        wire=wire,
+        quiet=quiet,
+    )
+    demand = Demand(schema=schema, max_attempts=max_attempts, format_checks=format_checks)
+    return _unless_unread(lambda: query(prompt, wishes, demand))
+
+
 def _wishes(*, local: bool, **said: Any) -> Wishes:
     from vancetope.cli.wishes import Wishes
 
@@ -180,7 +229,7 @@ def _wishes(*, local: bool, **said: Any) -> Wishes:
             raise Refused("say --local or --model, not both")
         said["model"] = "local:"
     for name in ("turn_end", "enforcement"):
-        said[name] = None if said[name] is None else said[name].value
+        said[name] = None if said.get(name) is None else said[name].value
     return Wishes(**said)
 
 

@@ -22,12 +22,14 @@ from vancetope.messages import History
 from vancetope.outcome import Turn
 from vancetope.settings import load
 
+EXAMPLE = 'vancetope ask "What time is it in Paris?"'
+
 
 def ask(prompt: str | None, wishes: Wishes, files: Files) -> int:
     """Ask once; the exit code. Whatever can be refused is refused before the turn is paid."""
     if sys.stdout is None:
         raise Refused("standard output is closed: there is nowhere to put the answer")
-    question = prompt_from(prompt)
+    question = prompt_from(prompt, EXAMPLE)
     history = history_from(files.history)
     save = SaveFile(files.save) if files.save else None
     turn = asyncio.run(_asked(question, wishes, history))

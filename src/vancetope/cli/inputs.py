@@ -20,13 +20,14 @@ MOST_BYTES = 32 * 1024 * 1024
 PATIENCE = 2.0  # seconds until a person is told that we wait for the end of stdin
 
 
-def prompt_from(argument: str | None) -> str:
-    """The question: the argument, what is piped in, or both, the piped text below the question.
+def prompt_from(argument: str | None, example: str, *, reads_stdin: bool = True) -> str:
+    """The question: the argument, what is piped in, or both, the piped text below the question. `example` is a command
+    that would ask; without `reads_stdin` there is only the argument.
 
     Raises `Refused` for bytes that are no text, and where there is nothing to ask.
     """
     asked = argument if argument not in (None, "-") else None
-    piped = "" if asked is not None and _is_person(sys.stdin) else _piped(argument)
+    piped = _piped(argument, example) if reads_stdin and (asked is None or not _is_person(sys.stdin)) else ""
     question = "" if asked is None else _checked(os.fsencode(asked), "the prompt")
     parts = [each for each in (question, piped) if each.strip()]
     if not parts:
@@ -34,11 +35,17 @@ def prompt_from(argument: str | None) -> str:
     return "\n\n".join(parts)
 
 
-def _piped(argument: str | None) -> str:
+def _piped(argument: str | None, example: str) -> str:
+    if _is_person(sys.stdin) and argument is None:
+        raise Refused(f"there is no question: {example}")
+    return read_stdin()
+
+
+def read_stdin() -> str:
+    """All of standard input as text, nothing where it is closed. Raises `Refused` for bytes that are no text, and for
+    more than fits a prompt."""
     if sys.stdin is None:
         return ""
-    if _is_person(sys.stdin) and argument is None:
-        raise Refused('there is no question: vancetope ask "What time is it in Paris?"')
     waiting = Timer(PATIENCE, _say_that_we_wait)
     waiting.daemon = True
     waiting.start()

@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from vancetope.cli.clean import clean, one_line
-from vancetope.events import CorrectionSent, Notice, ToolEnded, TurnNarrowed
-from vancetope.outcome import DELIVERED, Outcome, TurnReport
+from vancetope.events import CorrectionSent, Notice, RepairSent, ToolEnded, TurnNarrowed
+from vancetope.messages import Usage
+from vancetope.outcome import DELIVERED, Enforcement, Outcome, TurnReport
+
+if TYPE_CHECKING:
+    from vancetope.answer import Answer
 
 Tone: TypeAlias = Literal["plain", "dim", "good", "bad", "note", "you"]
 
@@ -38,6 +42,14 @@ class Aside:
 
 
 Part: TypeAlias = Line | Said | Aside
+
+# What had to be done to read an answer, by the rule that found it; a strict reply needs nothing.
+HOW_FOUND = {
+    "fence": "taken out of a code block",
+    "span": "taken out of other text",
+    "tidied": "its JSON was tidied",
+    "closed": "its last brace was added",
+}
 
 
 def user_line(text: str) -> Line:
@@ -70,6 +82,10 @@ def correction_line(event: CorrectionSent) -> Line:
     return Line(f"↻ correction: {one_line(event.text, 200)}", "dim", fits=True)
 
 
+def repair_line(event: RepairSent) -> Line:
+    return Line(f"↻ asked once more: {one_line(event.text, 200)}", "dim", fits=True)
+
+
 def narrowed_line(event: TurnNarrowed) -> Line:
     return Line(f"↻ last round: {one_line(event.reason, 200)}", "dim", fits=True)
 
@@ -100,24 +116,49 @@ def report_parts(report: TurnReport, seconds: float, *, shown: str = "") -> list
 
 def numbers(report: TurnReport, seconds: float) -> str:
     """Rounds, model calls, tokens, cost and time of a turn, and what was not as usual."""
-    about = "~" if report.usage.estimated else ""
-    said = [
-        _count(report.rounds, "round"),
-        _count(report.model_calls, "call"),
-        f"{about}{report.usage.input_tokens:,} tokens in, {about}{report.usage.output_tokens:,} out",
-    ]
-    if report.cost:
-        said.append(f"${report.cost:.4f}" if report.cost >= 0.0001 else "< $0.0001")
-    said.append(f"{seconds:.1f} s")
+    said = [_count(report.rounds, "round"), *_spent(report.model_calls, report.usage, report.cost, seconds)]
     if report.corrections:
         said.append(_count(report.corrections, "correction"))
     if report.bounded:
         said.append("message cut at its bound")
-    if report.model_calls and report.enforcement.honoured != report.enforcement.asked:
-        said.append(f"{report.enforcement.asked} enforcement was not honoured")
+    if report.model_calls:
+        said += _not_honoured(report.enforcement)
     if report.outcome in DELIVERED and report.outcome is not Outcome.RESPOND:
         said.append(report.outcome.value)
     return " · ".join(said)
+
+
+def answer_numbers(answer: Answer[Any], seconds: float) -> str:
+    """The same of a structured question: attempts, model calls, tokens, cost and time, and what was not as usual."""
+    said = [_count(answer.attempts, "attempt"), *_spent(answer.model_calls, answer.usage, answer.cost, seconds)]
+    if answer.model_calls:
+        said += _not_honoured(answer.enforcement)
+    if answer.rule in HOW_FOUND:
+        said.append(HOW_FOUND[answer.rule])
+    return " · ".join(said)
+
+
+def failure_line(answer: Answer[Any]) -> Line:
+    """Why there is no answer, and the start of the last reply that was none."""
+    if answer.error == "stopped":
+        return Line("■ stopped", "bad")
+    last = answer.last_invalid if isinstance(answer.last_invalid, str) else _json(answer.last_invalid)
+    tail = "" if answer.last_invalid is None else f" (the last reply: {one_line(last, 200)})"
+    return Line(f"✗ {answer.error}: {one_line(answer.message, 600)}{tail}", "bad")
+
+
+def _spent(calls: int, usage: Usage, cost: float | None, seconds: float) -> list[str]:
+    about = "~" if usage.estimated else ""
+    said = [_count(calls, "call"), f"{about}{usage.input_tokens:,} tokens in, {about}{usage.output_tokens:,} out"]
+    if cost:
+        said.append(f"${cost:.4f}" if cost >= 0.0001 else "< $0.0001")
+    return [*said, f"{seconds:.1f} s"]
+
+
+def _not_honoured(enforcement: Enforcement) -> list[str]:
+    if enforcement.honoured == enforcement.asked:
+        return []
+    return [f"{enforcement.asked} enforcement was not honoured"]
 
 
 def exit_code(outcome: Outcome) -> int:
@@ -132,5 +173,9 @@ def _count(number: int, what: str) -> str:
 
 
 def _value(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False, default=str)
+    text = _json(value)
     return text if len(text) <= 40 else text[:39] + "…"
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)

@@ -38,13 +38,21 @@ class Person(Protocol):
     async def fetch(self, name: str) -> Path: ...
 
 
-async def opened(asked: Asked, settings: Settings, person: Person, *, agrees: bool = False) -> Prepared:
+async def opened(
+    asked: Asked,
+    settings: Settings,
+    person: Person,
+    *,
+    agrees: bool = False,
+    by: Callable[[Asked], Prepared] | None = None,
+) -> Prepared:
     """The prepared process, its model announced, allowed and there. Raises `ConfigError` in one sentence.
 
-    `agrees`: the person has said yes to every question on the command line.
+    `agrees`: the person has said yes to every question on the command line. `by` prepares it, if it is no chat.
     """
-    from vancetope.prepare import prepare
+    from vancetope import prepare as preparing
 
+    prepare = by or preparing.prepare
     asked = replace(asked, settings=settings)
     prepared = prepare(asked)
     choice = prepared.choice

@@ -17,6 +17,7 @@ class TurnEndOption(StrEnum):
 class EnforcementOption(StrEnum):
     NATIVE = "native"
     CONSTRAINED = "constrained"
+    PROMPTED = "prompted"
 
 
 Model: TypeAlias = Annotated[
@@ -33,12 +34,31 @@ EnforcementWish: TypeAlias = Annotated[
     EnforcementOption | None, typer.Option("--enforcement", help="How the contract reaches the model.")
 ]
 Json: TypeAlias = Annotated[bool, typer.Option("--json", help="One event a line on stdout, for programs.")]
+WrapperJson: TypeAlias = Annotated[
+    bool,
+    typer.Option("--json", help="One line of JSON on stdout, for a failure too: success, attempts, data or error."),
+]
 Wire: TypeAlias = Annotated[
     bool, typer.Option("--wire", help="Print every request and reply on stderr, without secrets.")
 ]
 Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="Only the answer, and errors.")]
 Prompt: TypeAlias = Annotated[
     str | None, typer.Argument(help="The question; - or nothing reads stdin.", show_default=False)
+]
+SchemaFrom: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        "--schema", "-s", metavar="FILE", help="JSON Schema as .json or .yaml, - for stdin, or module:Class (pydantic)."
+    ),
+]
+MaxAttempts: TypeAlias = Annotated[
+    int | None, typer.Option(metavar="N", help="Most replies of the model, 1 to 10 (the recipe says 3).")
+]
+FormatChecks: TypeAlias = Annotated[
+    bool, typer.Option("--format-checks", help="A text that misses its `format` is wrong, not only hinted at.")
+]
+ToolRounds: TypeAlias = Annotated[
+    int | None, typer.Option("--max-iterations", metavar="N", help="Most tool rounds, if the recipe has tools.")
 ]
 Instructions: TypeAlias = Annotated[str, typer.Option(metavar="TEXT", help="Added to the recipe's prompt.")]
 MaxIterations: TypeAlias = Annotated[int | None, typer.Option(metavar="N", help="Most rounds of the turn.")]

@@ -55,17 +55,18 @@ class Streams:
 
 
 class Terminal:
-    """One terminal for everything, with what is provisional repainted at its end."""
+    """One terminal for everything, with what is provisional repainted at its end. `file` is where that terminal is, if
+    not at stdout."""
 
     is_repainted = True
 
-    def __init__(self, *, quiet: bool = False) -> None:
+    def __init__(self, *, quiet: bool = False, file: TextIO | None = None) -> None:
         from rich.live import Live
 
         from vancetope.cli.paint import console_for
 
         self._quiet = quiet
-        self._console = console_for(sys.stdout)
+        self._console = console_for(file or sys.stdout)
         self._live: Live | None = None
         self._above: Part | None = None
 

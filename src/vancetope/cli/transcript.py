@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Literal
 
 from vancetope.cli.clean import clean
 from vancetope.cli.lines import (
@@ -16,6 +17,7 @@ from vancetope.cli.lines import (
     correction_line,
     narrowed_line,
     notice_line,
+    repair_line,
     report_parts,
     tool_line,
     user_line,
@@ -29,6 +31,8 @@ from vancetope.events import (
     MessageReceived,
     MessageRetracted,
     Notice,
+    RawDelta,
+    RepairSent,
     RoundStarted,
     TextDelta,
     ToolEnded,
@@ -45,9 +49,10 @@ SEEN = 8_000  # characters of a growing text that may be on the screen
 
 @dataclass(slots=True)
 class _Growing:
-    """A text while the model writes it."""
+    """A text while the model writes it: the message, an attempt at a structured answer (which is never kept), or
+    narration."""
 
-    is_message: bool
+    kind: Literal["message", "raw", "narration"]
     pieces: list[str] = field(default_factory=list)
     size: int = 0
 
@@ -111,9 +116,12 @@ class Transcript:
             case RoundStarted():
                 self._is_opened = True
                 return [*self._narrated(), *self._joined(event.round)]
-            case TextDelta() | MessageDelta():
-                growing = self._growing.setdefault(event.id, _Growing(isinstance(event, MessageDelta)))
-                growing.add(event.offset, event.text)
+            case MessageDelta():
+                self._growing.setdefault(event.id, _Growing("message")).add(event.offset, event.text)
+            case TextDelta():
+                self._growing.setdefault(event.id, _Growing("narration")).add(event.offset, event.text)
+            case RawDelta():
+                self._growing.setdefault(event.id, _Growing("raw")).add(event.offset, event.text)
             case MessageRetracted():
                 self._growing.pop(event.id, None)
             case MessageCommitted():
@@ -130,6 +138,8 @@ class Transcript:
                 return [tool_line(running.call if running else call_text(event.name, ""), event)]
             case CorrectionSent():
                 return [*self._narrated(), correction_line(event)]
+            case RepairSent():
+                return [*self._narrated(), repair_line(event)]
             case TurnNarrowed():
                 return [*self._narrated(), narrowed_line(event)]
             case Notice():
@@ -146,7 +156,7 @@ class Transcript:
         for growing in self._growing.values():
             text = clean(growing.recent)
             if text.strip():
-                parts.append(Said(text) if growing.is_message else Aside(text))
+                parts.append(Said(text) if growing.kind == "message" else Aside(text))
         for running in self._running.values():
             seconds = self._clock() - running.began
             parts.append(Line(f"… {running.call} {seconds:.0f} s {clean(running.progress)}".rstrip(), "dim", fits=True))
@@ -163,8 +173,8 @@ class Transcript:
         return [user_line(each.text) for each in taken] if self._echo else []
 
     def _narrated(self) -> list[Part]:
-        told = [clean(each.text) for each in self._growing.values() if not each.is_message]
-        self._growing = {id: each for id, each in self._growing.items() if each.is_message}
+        told = [clean(each.text) for each in self._growing.values() if each.kind == "narration"]
+        self._growing = {id: each for id, each in self._growing.items() if each.kind == "message"}
         parts: list[Part] = [Aside(text) for text in told if text.strip()]
         self._shown = "".join(told) or self._shown
         return parts

@@ -57,9 +57,10 @@ def bug_sentence(error: BaseException) -> str:
     return f"{what}; the traceback is in {path}, please report it"
 
 
-def print_json(value: Any) -> None:
-    """One JSON value in one line on stdout."""
-    sys.stdout.write(as_line(value) + "\n")
+def print_json(value: Any, *, indented: bool = False) -> None:
+    """One JSON value on stdout, in one line or for people."""
+    text = json.dumps(value, ensure_ascii=False, indent=2) if indented else as_line(value)
+    sys.stdout.write(_escaped(text) + "\n")
     sys.stdout.flush()
 
 

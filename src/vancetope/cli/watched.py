@@ -1,4 +1,4 @@
-"""A lane on the command line: somebody watches it, Ctrl-C interrupts it, and without a reader it does not go on."""
+"""Work on the command line: somebody watches it, Ctrl-C interrupts it, and without a reader it does not go on."""
 
 from __future__ import annotations
 
@@ -19,48 +19,56 @@ FRAME = 0.1  # seconds between two pictures of what is on its way
 
 
 class Watched:
-    """A lane whose events go to a watcher. `lost` is the error that told us that nobody reads any more."""
+    """A lane whose events go to a watcher."""
 
     def __init__(self, prepared: Prepared, watcher: Watcher, history: History | None = None) -> None:
-        self.lane = Lane(prepared, self._publish, history=history)
-        self.lost: OSError | None = None
-        self._watcher = watcher
+        self._watching = Watching(watcher, self._interrupt)
+        self.lane = Lane(prepared, self._watching.publish, history=history)
 
     async def turn(self, message: str) -> Turn:
         """One turn, to its end. Raises `OSError` if its reader is gone, KeyboardInterrupt if Ctrl-C came twice."""
-        async with self._ticking():
-            with interrupting(self.lane):
-                self.lane.post(message)
-                turn = await self.lane.settled()
-        self.check()
-        return turn
+        async with self._watching.work():
+            self.lane.post(message)
+            return await self.lane.settled()
 
-    def check(self) -> None:
-        """Raises `OSError` once nobody reads any more."""
-        if self.lost is not None:
-            raise self.lost
+    def _interrupt(self) -> None:
+        self.lane.interrupt(drop_queue=True)
 
-    def _publish(self, event: Event) -> None:
+
+class Watching:
+    """Events on their way to a watcher. `interrupt` is called for Ctrl-C, and once nobody reads any more."""
+
+    def __init__(self, watcher: Watcher, interrupt: Callable[[], None]) -> None:
+        self._watcher = watcher
+        self._interrupt = interrupt
+        self._lost: OSError | None = None
+
+    def publish(self, event: Event) -> None:
         self._show(lambda: self._watcher.take(event))
 
-    def _show(self, show: Callable[[], None]) -> None:
-        if self.lost is not None:
-            return
-        try:
-            show()
-        except OSError as error:
-            self.lost = error
-            self.lane.interrupt(drop_queue=True)
-
     @asynccontextmanager
-    async def _ticking(self) -> AsyncIterator[None]:
+    async def work(self) -> AsyncIterator[None]:
+        """A block of work that is watched. It ends with `OSError` if the reader is gone, and with KeyboardInterrupt if
+        Ctrl-C came twice."""
         ticker = asyncio.create_task(self._tick())
         try:
-            yield
+            with interrupting(self._interrupt):
+                yield
         finally:
             ticker.cancel()
             with suppress(asyncio.CancelledError):
                 await ticker
+        if self._lost is not None:
+            raise self._lost
+
+    def _show(self, show: Callable[[], None]) -> None:
+        if self._lost is not None:
+            return
+        try:
+            show()
+        except OSError as error:
+            self._lost = error
+            self._interrupt()
 
     async def _tick(self) -> None:
         while True:
@@ -69,8 +77,8 @@ class Watched:
 
 
 @contextmanager
-def interrupting(lane: Lane) -> Iterator[None]:
-    """Ctrl-C interrupts the lane's turn; a second one ends the block with KeyboardInterrupt."""
+def interrupting(interrupt: Callable[[], None]) -> Iterator[None]:
+    """Ctrl-C calls this; a second one ends the block with KeyboardInterrupt."""
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
     pressed = 0
 
@@ -78,7 +86,7 @@ def interrupting(lane: Lane) -> Iterator[None]:
         nonlocal pressed
         pressed += 1
         if pressed == 1:
-            lane.interrupt(drop_queue=True)
+            interrupt()
         elif task is not None:
             task.cancel()
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Wishes:
-    """The options that `ask` and `chat` share; null was not said."""
+    """The options that `ask`, `chat` and `query` share; null was not said."""
 
     model: str | None = None
     recipe: str | None = None
@@ -62,3 +62,12 @@ class Files:
 
     history: Path | None = None
     save: Path | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Demand:
+    """What an answer has to be: where its schema is (a file, `-` or `module:Class`), and how it is held to it."""
+
+    schema: str
+    max_attempts: int | None = None
+    format_checks: bool = False
