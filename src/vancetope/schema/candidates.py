@@ -27,6 +27,7 @@ class Candidates:
     gaps: list[tuple[int, int]] = field(default_factory=list)
     stop: Stop | None = None
     passed: str = ""
+    floor: int = 0  # where the last reasoning, control token or fence ended: no sentence reaches across
     seen: int = 0
 
 
@@ -38,9 +39,10 @@ def candidates(text: str) -> Candidates:
         scan.gaps.append((at, event.start()))
         kind = event.lastgroup or ""
         if kind == "bracket":
-            at = _span(scan, event.start(), at, len(text))
-        elif kind == "fence":
-            at = _fence(scan, event, at)
+            at = _span(scan, event.start(), scan.floor, len(text))
+            continue
+        if kind == "fence":
+            at = _fence(scan, event)
         elif kind.startswith("reason"):
             end = reasoning.end_of(event)
             at = len(text) if end is None else end
@@ -49,6 +51,7 @@ def candidates(text: str) -> Candidates:
                 scan.readings.clear()
                 scan.gaps.clear()
             at = event.end()
+        scan.floor = at
     scan.gaps.append((at, len(text)))
     return scan
 
@@ -100,9 +103,10 @@ def _span(scan: Candidates, start: int, floor: int, end: int, line_breaks: bool 
 
 def _region(scan: Candidates, at: int, end: int, line_breaks: bool) -> None:
     """Takes the spans inside a fence that is not one whole value."""
+    floor = at
     while scan.stop is None and (bracket := _BRACKET.search(scan.text, at, end)) and _counts(scan):
         scan.gaps.append((at, bracket.start()))
-        at = _span(scan, bracket.start(), at, end, line_breaks)
+        at = _span(scan, bracket.start(), floor, end, line_breaks)
     scan.gaps.append((at, end))
 
 
@@ -124,7 +128,7 @@ _MARKS = {mark: re.compile(rf"[{BLANK}]*+({mark}+)") for mark in "`~"}
 _CLOSING_LINE = re.compile(r"^[ \t>]*+(`{3,}+|~{3,}+)[ \t\r]*+$", re.MULTILINE)
 
 
-def _fence(scan: Candidates, event: re.Match[str], floor: int) -> int:
+def _fence(scan: Candidates, event: re.Match[str]) -> int:
     """Takes what a fence holds; where the text goes on."""
     text, marks = scan.text, event.group()
     before = text[text.rfind("\n", 0, event.start()) + 1 : event.start()]
@@ -141,7 +145,7 @@ def _fence(scan: Candidates, event: re.Match[str], floor: int) -> int:
         return closed
     if not is_json:
         return _closing_line(text, marks, line_end)[1]
-    if end := _whole(scan, fence, floor):
+    if end := _whole(scan, fence):
         return end
     scan.gaps.append(event.span())
     closing, after = _closing_line(text, marks, fence.body)
@@ -149,7 +153,7 @@ def _fence(scan: Candidates, event: re.Match[str], floor: int) -> int:
     return after
 
 
-def _whole(scan: Candidates, fence: _Fence, floor: int) -> int | None:
+def _whole(scan: Candidates, fence: _Fence) -> int | None:
     """Takes the value that is all that the fence holds; where the fence ends, if it does behind that value."""
     text = scan.text
     first = _NOT_BLANK.search(text, fence.body)
@@ -161,7 +165,7 @@ def _whole(scan: Candidates, fence: _Fence, floor: int) -> int | None:
     closing = _MARKS[fence.marks[0]].match(text, found.end)
     if closing is None or not closing.group(1).startswith(fence.marks):
         return None
-    floor = floor if fence.inline else fence.start
+    floor = scan.floor if fence.inline else fence.start
     apart = stands_apart(text, floor, fence.start, closing.end(), len(text))
     rule: Rule = "fence" if found.rule == "span" else found.rule
     scan.readings.append(Reading(found.value, rule, fence.start, closing.end(), apart))

@@ -10,7 +10,7 @@ from typing import Any
 from vancetope.schema import reasoning, transport, validate
 from vancetope.schema.candidates import Candidates, candidates
 from vancetope.schema.problems import Problem, resolved
-from vancetope.schema.reading import Reading, Reason, Rule
+from vancetope.schema.reading import MAX_TRAILING, Reading, Reason, Rule
 from vancetope.schema.signs import BLANK
 from vancetope.schema.strict import MAX_BYTES, NotJson, parse, same
 from vancetope.schema.validate import Validator
@@ -72,9 +72,10 @@ def find(text: str, validator: Validator, finish: str = "stop") -> Extraction | 
         return NoJson("none", "the text holds nothing but reasoning" if text.strip(BLANK) else "the text is blank")
     if transport.has_codes(plain):
         return NoJson("none", "the text holds control codes of a terminal that cannot be undone")
-    if refusal.reason in ("too_deep", "too_large"):
-        return NoJson(refusal.reason, str(refusal))
-    return _chosen(candidates(plain), validator, finish)
+    if refusal.reason == "too_large":
+        return NoJson("too_large", str(refusal))
+    lost = len(text) - len(text.rstrip(BLANK)) > MAX_TRAILING
+    return _chosen(candidates(plain), validator, may_close=finish == "stop" and not lost)
 
 
 def _too_large(text: str) -> bool:
@@ -93,20 +94,20 @@ def _unfit(value: Any, problems: tuple[Problem, ...]) -> NoJson:
     return NoJson("invalid", "the JSON does not fit the schema", value, problems)
 
 
-def _chosen(found: Candidates, validator: Validator, finish: str) -> Extraction | NoJson:
+def _chosen(found: Candidates, validator: Validator, *, may_close: bool) -> Extraction | NoJson:
     if found.stop:
         return NoJson(found.stop.reason, found.stop.sentence)
     for each in found.readings:
-        if each.rule == "closed" and not (finish == "stop" and _complete(each.value, validator.schema)):
-            return NoJson("truncated", "the JSON stops before its end")
+        if each.rule == "closed" and not (may_close and _complete(each.value, validator.schema)):
+            return NoJson("truncated", "the JSON stops before its last brace, and more may be missing")
     fitting = [each for each in found.readings if validator.fits(each.value)]
     if not fitting:
-        return _misfit([each for each in found.readings if each.given], validator, found.passed)
+        return _misfit(found, validator)
     if not all(same(each.value, fitting[0].value) for each in fitting):
         return NoJson("ambiguous", "the text holds several different values that fit the schema")
     given = [each for each in fitting if each.given]
     if not given:
-        return NoJson("none", "the only JSON stands inside a sentence or inside another value")
+        return NoJson("none", _QUOTED)
     best = min(given, key=lambda each: _RANK.index(each.rule))
     if best.rule == "span" and len(found.readings) == 1 and _alone(found):
         return Extraction(best.value, "strict")
@@ -121,12 +122,16 @@ def _chosen(found: Candidates, validator: Validator, finish: str) -> Extraction 
 _RANK = ("strict", "fence", "span", "tidied", "closed")
 
 
-def _misfit(given: list[Reading], validator: Validator, passed: str) -> NoJson:
+_QUOTED = "JSON stands in the text only as a part of a sentence or of another value"
+
+
+def _misfit(found: Candidates, validator: Validator) -> NoJson:
     """No value fits: the one that was given, if there is exactly one, is what a correction can be about."""
-    types = validate.json_types(validator.schema, validator.schema)
-    given = [each for each in given if "array" in types or isinstance(each.value, dict)] or given
+    given = [each for each in found.readings if each.given]
+    if "array" not in validate.json_types(validator.schema, validator.schema):
+        given = [each for each in given if isinstance(each.value, dict)] or given
     if not given:
-        return NoJson("none", passed or "the text holds no JSON")
+        return NoJson("none", found.passed or (_QUOTED if found.readings else "the text holds no JSON"))
     if not all(same(each.value, given[0].value) for each in given):
         return NoJson("ambiguous", "the text holds several different JSON values, and none fits the schema")
     return _unfit(given[0].value, validator.problems(given[0].value))

@@ -9,7 +9,9 @@ from vancetope.schema.signs import BLANK, BRACES_CLOSED, COLONS, OPENING, QUOTES
 _NEAR = 200
 _LETTER = re.compile(r"[^\W_]")
 _DECORATION = "*_`~\u00ab\u00bb" + QUOTES + BLANK
-_LABELS = (*COLONS, ">", "\u2192", "\u21d2", "*/")
+_LABELS = (*COLONS, ">", "\u2192", "\u21d2", "*/", "!", "\uff01", "\u3002")
+_QUOTATION = (">", "|", "//", "/*", "#", "<!--")  # what a line begins with that is quoted, tabled or commented out
+_STRUCK = re.compile(r"(?:~~|<(?:s|del|strike)>)$", re.IGNORECASE)
 _MEMBER = re.compile(rf"[{QUOTES}][{BLANK}]*+[{COLONS}]$")
 _END_OF_REST = re.compile(rf"[\n{re.escape(OPENING)}]|<\|")
 _MARKUP = re.compile(r"</?[a-z][^<>]{0,60}>", re.IGNORECASE)
@@ -21,8 +23,8 @@ def stands_apart(text: str, floor: int, start: int, end: int, ceiling: int) -> b
     """Whether what stands from `start` to `end` continues no sentence of its line and is no part of a larger value.
 
     In its line (not before `floor`, not behind `ceiling`) nothing stands before it but signs, or a label: what ends
-    with a colon, an arrow or markup. Nothing stands behind it but signs, markup or a comment. One brace too many is
-    a slip; other brackets behind an object say that it stood inside another value.
+    with a colon, an arrow, markup or a call. Nothing stands behind it but signs, markup or a comment. One brace too
+    many is a slip; other brackets behind it say that it stood inside another value.
     """
     begin = max(floor, text.rfind("\n", floor, start) + 1)
     before = text[max(begin, start - _NEAR) : start].strip(BLANK)
@@ -33,7 +35,7 @@ def stands_apart(text: str, floor: int, start: int, end: int, ceiling: int) -> b
 
 
 def _introduces(before: str) -> bool:
-    if before.startswith(">"):  # a quotation in Markdown
+    if before.startswith(_QUOTATION) or _STRUCK.search(before):
         return False
     if not _LETTER.search(before):
         return True

@@ -13,6 +13,8 @@ from vancetope.schema.tidy import Cut, Tidied, Unreadable, tidied
 Rule: TypeAlias = Literal["strict", "fence", "span", "tidied", "closed"]
 Reason: TypeAlias = Literal["truncated", "none", "ambiguous", "invalid", "too_deep", "too_large"]
 
+MAX_TRAILING = 100  # a longer run of blanks at the end is a model that got lost, not one that forgot a brace
+
 
 @dataclass(frozen=True, slots=True)
 class Reading:
@@ -99,13 +101,12 @@ def _unclosed(text: str, start: int, end: int) -> Reading | Stop:
 
 _A_QUOTE = re.compile(f"[{QUOTES}]")
 _CLOSED_TOKENS = ('"', "]", "}", "true", "false", "null")
-_TRAILING = 100  # a longer run of blanks at the end is a model that got lost, not one that forgot a brace
 
 
 def _closed(text: str, start: int, end: int) -> Reading | None:
     """The object that lacks nothing but its last brace, behind a token that is closed."""
     body = text[start:end].rstrip(BLANK)
-    if end - start - len(body) > _TRAILING or not body.endswith(_CLOSED_TOKENS):
+    if end - start - len(body) > MAX_TRAILING or not body.endswith(_CLOSED_TOKENS):
         return None
     try:
         return Reading(parse(body + "}"), "closed", start, start + len(body))

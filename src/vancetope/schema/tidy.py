@@ -60,8 +60,12 @@ def tidied(text: str, start: int, end: int, *, line_breaks: bool = True) -> Tidi
 
 def _stray(text: str, at: int, end: int) -> Cut | Unreadable:
     """What no token begins with: the rest of a cut text, or something that JSON does not know."""
-    if at == end or text[at] in QUOTES or text.startswith("/*", at) or _CUT.fullmatch(text, at, end):
+    if at == end or text.startswith("/*", at) or _CUT.fullmatch(text, at, end):
         return Cut()
+    if text[at] in QUOTES:
+        closing = next(closing for opening, closing, _ in QUOTE_FAMILIES if text[at] in opening)
+        if not any(text.find(each, at + 1, end) > 0 for each in closing if len(closing) > 1):
+            return Cut()
     return Unreadable(at, f"{_shown(text[at : at + 20])} is no JSON")
 
 
