@@ -6,6 +6,7 @@
 It speaks the OpenAI chat format, refuses what strict providers refuse, and keeps what it was asked.
 """
 
+from vancetope.backends.faults.answers import fitting
 from vancetope.backends.faults.asked import Asked
 from vancetope.backends.faults.check import RULES, Violation, violations
 from vancetope.backends.faults.fault import (
@@ -45,6 +46,7 @@ __all__ = [
     "deliver",
     "echo",
     "first",
+    "fitting",
     "halved",
     "narration",
     "reset",

@@ -33,7 +33,7 @@ NARRATIONS: Mapping[str, str] = {
 class Fault:
     """One way in which an answer goes wrong.
 
-    `rows` cites the public failure reports that it replays (`C46` and so on; empty where it is plain bad luck).
+    `rows` cites the public failure reports that it replays (`C46`, `S21` and so on; empty where it is plain bad luck).
     `leaves` says what a client has afterwards: a "reply" (maybe an odd one), an "error", "either" (as it prefers), or
     "nothing" until it gives up.
     """

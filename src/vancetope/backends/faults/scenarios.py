@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from vancetope.backends.faults.answers import ANSWERS, whole
 from vancetope.backends.faults.asked import Asked
 from vancetope.backends.faults.connections import CONNECTIONS
 from vancetope.backends.faults.fault import Fault, well
@@ -19,7 +20,7 @@ from vancetope.tools.respond import ANSWER, RESPOND
 
 KINDS: Mapping[str, Fault] = {
     fault.name: fault
-    for group in (STATUSES, BODIES, CONNECTIONS, STREAMS, FIELDS, CALLS, SAYINGS, RESPONDS)
+    for group in (STATUSES, BODIES, CONNECTIONS, STREAMS, FIELDS, CALLS, SAYINGS, RESPONDS, ANSWERS)
     for fault in group
 }
 
@@ -40,6 +41,11 @@ def echo(asked: Asked) -> Reply:
     return deliver(asked, asked.said or "You said nothing.")
 
 
+def answer(asked: Asked) -> Reply:
+    """The structured answer that is asked for, by a response format or in words: a small object that fits."""
+    return say(whole(asked))
+
+
 def deliver(asked: Asked, message: str) -> Reply:
     """This message as the end of the turn, in the form that the request allows."""
     if RESPOND in asked.tools:
@@ -47,7 +53,7 @@ def deliver(asked: Asked, message: str) -> Reply:
     return call(ANSWER, message=message) if ANSWER in asked.tools else say(message)
 
 
-SCENARIOS: Mapping[str, Callable[[Asked], Given]] = {"clock": clock, "echo": echo, "well": well}
+SCENARIOS: Mapping[str, Callable[[Asked], Given]] = {"clock": clock, "echo": echo, "well": well, "answer": answer}
 
 
 def first(*answers: Given, then: Callable[[Asked], Given] = clock) -> Callable[[Asked], Given]:
@@ -57,7 +63,8 @@ def first(*answers: Given, then: Callable[[Asked], Given] = clock) -> Callable[[
 
 
 def scenario(name: str, *, always: bool = False) -> Callable[[Asked], Given]:
-    """The scenario of this name, or the fault of this name, once (or `always`) and then `clock`.
+    """The scenario of this name, or the fault of this name: `always`, or once and then `clock` (after a fault of a
+    structured answer, the `answer`).
 
     Raises `ConfigError` for any other name.
     """
@@ -66,4 +73,4 @@ def scenario(name: str, *, always: bool = False) -> Callable[[Asked], Given]:
     if name not in KINDS:
         raise ConfigError(f"there is no scenario and no fault {name!r}; --list shows them all")
     fault = KINDS[name]
-    return (lambda _: fault) if always else first(fault)
+    return (lambda _: fault) if always else first(fault, then=answer if fault in ANSWERS else clock)
