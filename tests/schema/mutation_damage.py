@@ -10,7 +10,7 @@ from random import Random
 from typing import Any, NoReturn, TypeAlias
 
 from tests.schema import mutation_phrases as phrases
-from tests.schema.mutation_lexical import LEXICAL
+from tests.schema.mutation_around import LEXICAL
 from tests.schema.mutation_text import (
     Draft,
     Path,
@@ -61,7 +61,7 @@ def broken_text(text: str, *, whole: bool = True) -> Reply | None:
 
 
 def is_json(text: str) -> bool:
-    """Whether a text is one JSON value, without NaN and without a key that has two values."""
+    """Whether a text is one JSON value, without NaN, half a surrogate pair, or a key that has two values."""
 
     def refuse(constant: str) -> NoReturn:
         raise ValueError(constant)
@@ -75,7 +75,8 @@ def is_json(text: str) -> bool:
         return found
 
     try:
-        json.loads(text, parse_constant=refuse, object_pairs_hook=single)
+        value = json.loads(text, parse_constant=refuse, object_pairs_hook=single)
+        json.dumps(value, ensure_ascii=False).encode()
     except ValueError:
         return False
     return True
@@ -234,27 +235,38 @@ def _entries(draft: Draft, path: Path) -> list[tuple[int, int]]:
 
 @damage
 def comment_for_what_is_left_out(draft: Draft, random: Random) -> Reply | None:
-    """Members or items from some point on are gone, a comment says so, and the rest fits the schema if it can."""
+    """Some members or items are gone, mostly the last ones, a comment says so, and the rest fits if it can."""
     draft = replace(draft, layout="pretty")
     value = draft.instance.value
-    rests = [
-        (path, kept, draft.instance.fits(changed(value, path, _first(each, kept))))
+    cuts = [
+        (path, start, stop)
         for path, each in list(containers(value))[:12]
-        for kept in {0, len(each) // 2, len(each) - 1}
-        if 0 <= kept < len(each)
+        for start in {0, len(each) // 2, len(each) - 1}
+        for stop in {len(each), len(each) - 1}
+        if 0 <= start < stop
     ]
-    if not rests:
+    fitting = [each for each in cuts if draft.instance.fits(_without(value, *each))]
+    if not cuts:
         return None
-    path, kept, _ = random.choice([each for each in rests if each[2]] or rests)
+    path, start, stop = random.choice(fitting or cuts)
     opening, closing = random.choice([("// ", ""), ("# ", ""), ("/* ", " */"), ("//", "")])
-    comment = Token("comment", f"{opening}{random.choice(phrases.LEFT_OUT)}{closing}", ())
+    text = f"{opening}{random.choice(phrases.LEFT_OUT)}{closing}"
     entries = _entries(draft, path)
-    start = entries[kept][0] - (1 if kept and random.random() < 0.4 else 0)
-    return broken(put(draft, start, entries[-1][1], comment), random)
+    last = stop == len(entries)
+    first = entries[start][0] - (1 if last and start and random.random() < 0.4 else 0)
+    end = entries[stop - 1][1] + (0 if last else 1)
+    return broken(put(draft, first, end, Token("comment", text, (), random.random() < 0.7)), random)
 
 
-def _first(container: Any, count: int) -> Any:
-    return dict(list(container.items())[:count]) if isinstance(container, dict) else container[:count]
+def _without(value: Any, path: Path, start: int, stop: int) -> Any:
+    """The value without these entries of the container at the path."""
+    container = value
+    for step in path:
+        container = container[step]
+    if isinstance(container, list):
+        return changed(value, path, container[:start] + container[stop:])
+    keys = list(container)
+    return changed(value, path, {key: container[key] for key in keys[:start] + keys[stop:]})
 
 
 # Something is there twice.

@@ -8,8 +8,10 @@ from dataclasses import replace
 from random import Random
 
 from tests.schema import mutation_phrases as phrases
-from tests.schema.mutation_damage import Reply, broken, damage, picked, places
+from tests.schema.mutation_damage import DAMAGE, Reply, broken, damage, picked, places
 from tests.schema.mutation_text import Draft, Path, Token, put, span, written
+
+__all__ = ["DAMAGE"]  # which is complete once this module is loaded
 
 # Numbers and words.
 
@@ -125,7 +127,7 @@ def backslashes_bare(draft: Draft, random: Random) -> Reply | None:
 @damage
 def string_without_quotes(draft: Draft, random: Random) -> Reply | None:
     """Only strings that begin like words, and not like words that mean something."""
-    plain = r'^"(?!(?:true|false|null|none|nan|infinity|undefined)\b)[A-Za-z][^"\\]*"$'
+    plain = r'^"(?!(?i:true|false|null|none|nan|infinity|undefined)\b)[A-Za-z][^"\\]*"$'
     strings = (i for i in _strings(draft, plain) if draft.tokens[i].kind == "string")
     return _respelled(draft, picked(random, strings), lambda text: text[1:-1], random)
 
@@ -134,8 +136,4 @@ def string_without_quotes(draft: Draft, random: Random) -> Reply | None:
 def half_a_surrogate_pair(draft: Draft, random: Random) -> Reply | None:
     half = random.choice(["\\ud83d", "\\ude80"])
     index = picked(random, places(draft, "string"))
-    reply = _respelled(draft, index, lambda text: f"{text[:-1]}{half}x{text[-1:]}", random)
-    if reply is not None or index is None:
-        return reply
-    token = draft.tokens[index]
-    return Reply(written(put(draft, index, index + 1, replace(token, text=f'{token.text[:-1]}{half}x"'))))
+    return _respelled(draft, index, lambda text: f"{text[:-1]}{half}x{text[-1:]}", random)

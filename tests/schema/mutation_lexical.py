@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable
 from dataclasses import replace
 from random import Random
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from tests.schema import mutation_phrases as phrases
 from tests.schema.mutation_text import (
@@ -16,12 +15,10 @@ from tests.schema.mutation_text import (
     Token,
     containers,
     each_token,
-    exact,
     put,
     span,
     written_object,
 )
-from tests.schema.mutation_values import variant
 
 Mutation: TypeAlias = Callable[[Draft, Random], Draft | None]
 # In the order in which several are put into one reply; two of one stage exclude each other.
@@ -30,6 +27,7 @@ Stage: TypeAlias = Literal[
 ]
 
 LEXICAL: dict[str, tuple[Stage | None, Mutation]] = {}
+SCALARS = ("string", "number", "word")
 _NOT_KEYS = {"true", "false", "null", "None", "True", "False", "NaN", "Infinity", "undefined"}
 
 
@@ -178,16 +176,25 @@ def full_width_brackets(draft: Draft, random: Random) -> Draft | None:
 
 
 def _commented(draft: Draft, random: Random, opening: str, closing: str) -> Draft | None:
-    places = [i for i, each in enumerate(draft.tokens) if each.kind in ("comma", "string", "number", "word")]
-    places += [
-        i
-        for i, (a, b) in enumerate(zip(draft.tokens, draft.tokens[1:], strict=False))
-        if (a.kind, b.kind) == ("open", "key")
-    ]
+    """With a few comments, none of them before a closing bracket: there it might stand for more entries."""
+    steps = list(enumerate(zip(draft.tokens, draft.tokens[1:], strict=False)))
+    after_open = [i for i, (a, b) in steps if a.kind == "open" and b.kind == "key"]
+    inside = [i for i, (a, _) in steps if a.kind in ("comma", *SCALARS) and not _ends_at(draft, i)]
+    places = after_open + inside
     for place in sorted(random.sample(places, min(len(places), random.randint(1, 3))), reverse=True):
-        token = Token("comment", f"{opening}{random.choice(phrases.HARMLESS)}{closing}", ())
-        draft = put(draft, place + 1, place + 1, token)
+        alone = draft.tokens[place + 1].kind == "key" and random.random() < 0.4
+        draft = put(draft, place + 1, place + 1, _comment(random, opening, closing, alone=alone))
     return replace(draft, strict=False) if places else None
+
+
+def _ends_at(draft: Draft, index: int) -> bool:
+    """Whether a closing bracket follows, or a comma and a closing bracket."""
+    after = [each.kind for each in draft.tokens[index + 1 : index + 3]]
+    return after[:1] == ["close"] or after == ["comma", "close"]
+
+
+def _comment(random: Random, opening: str, closing: str, *, alone: bool) -> Token:
+    return Token("comment", f"{opening}{random.choice(phrases.HARMLESS)}{closing}", (), alone)
 
 
 @lexical("comments")
@@ -203,6 +210,17 @@ def hash_comments(draft: Draft, random: Random) -> Draft | None:
 @lexical("comments")
 def block_comments(draft: Draft, random: Random) -> Draft | None:
     return _commented(draft, random, "/* ", " */")
+
+
+@lexical(None)
+def comment_before_a_closing_bracket(draft: Draft, random: Random) -> Draft | None:
+    """In words that no list knows it could say that entries are left out, so doubt is right."""
+    ends = [i for i, each in enumerate(draft.tokens) if each.kind in SCALARS and _ends_at(draft, i)]
+    if not ends:
+        return None
+    place = random.choice(ends) + 1
+    comment = _comment(random, *random.choice([("// ", ""), ("# ", ""), ("/* ", " */")]), alone=random.random() < 0.5)
+    return replace(put(draft, place, place, comment), layout="pretty", strict=False, doubtful=True)
 
 
 # What terminals and word processors do.
@@ -229,152 +247,6 @@ def no_break_spaces(draft: Draft, random: Random) -> Draft | None:
 def carriage_returns(draft: Draft, random: Random) -> Draft | None:
     raw_in_string = any("\n" in each.text for each in draft.tokens)
     return None if raw_in_string else replace(draft, layout="pretty", newline="\r\n")
-
-
-# Fences, tags and labels.
-
-
-def _fenced(draft: Draft, opening: str, closing: str) -> Draft:
-    return replace(draft, fence=(opening, closing))
-
-
-@lexical("wrap")
-def fence_json(draft: Draft, random: Random) -> Draft | None:
-    return _fenced(draft, random.choice(["```json\n", "```JSON\n", "``` json\n"]), "\n```")
-
-
-@lexical("wrap")
-def fence_untagged(draft: Draft, random: Random) -> Draft | None:
-    return _fenced(draft, "```\n", "\n```" + random.choice(["", "\n"]))
-
-
-@lexical("wrap")
-def fence_of_four(draft: Draft, random: Random) -> Draft | None:
-    return _fenced(draft, "````json\n", "\n````")
-
-
-@lexical("wrap")
-def fence_of_tildes(draft: Draft, random: Random) -> Draft | None:
-    return _fenced(draft, random.choice(["~~~json\n", "~~~\n"]), "\n~~~")
-
-
-@lexical("wrap")
-def fence_on_one_line(draft: Draft, random: Random) -> Draft | None:
-    text = written_object(draft)
-    return None if "\n" in text or "`" in text else _fenced(draft, "```json ", " ```")
-
-
-@lexical("wrap")
-def fence_never_closed(draft: Draft, random: Random) -> Draft | None:
-    return replace(_fenced(draft, "```json\n", "\n"), bare=False)
-
-
-@lexical("wrap")
-def fence_after_another(draft: Draft, random: Random) -> Draft | None:
-    return _fenced(draft, f"{random.choice(phrases.SHELL)}```json\n", "\n```")
-
-
-@lexical("wrap")
-def tags(draft: Draft, random: Random) -> Draft | None:
-    tag = random.choice(phrases.TAGS)
-    return replace(_fenced(draft, f"<{tag}>\n", f"\n</{tag}>"), bare=False)
-
-
-@lexical("wrap")
-def label(draft: Draft, random: Random) -> Draft | None:
-    return replace(draft, label=random.choice(phrases.LABELS), bare=False)
-
-
-# Prose on lines of its own.
-
-
-def _loose_prose(draft: Draft, before: str, after: str) -> Draft:
-    """Around a fence prose leaves it a fence; around a bare object it makes the object a span."""
-    fenced = (
-        draft.fence[0].rstrip("\n ").endswith(("```", "```json", "```JSON", "``` json", "````json", "~~~", "~~~json"))
-    )
-    return replace(draft, before=before, after=after, bare=draft.bare and fenced)
-
-
-def _speaks_of(draft: Draft, prose: str) -> bool:
-    """Whether the prose holds a list that could be the answer."""
-    return isinstance(draft.instance.value, list) and "[" in prose
-
-
-@lexical("prose")
-def prose_before(draft: Draft, random: Random) -> Draft | None:
-    prose = random.choice(phrases.BEFORE)
-    return None if _speaks_of(draft, prose) else _loose_prose(draft, f"{prose}\n", "")
-
-
-@lexical("prose")
-def prose_after(draft: Draft, random: Random) -> Draft | None:
-    prose = random.choice(phrases.AFTER)
-    return None if _speaks_of(draft, prose) else _loose_prose(draft, "", f"\n{prose}")
-
-
-@lexical("prose")
-def prose_around(draft: Draft, random: Random) -> Draft | None:
-    before, after = random.choice(phrases.BEFORE), random.choice(phrases.AFTER)
-    if _speaks_of(draft, before + after):
-        return None
-    return _loose_prose(draft, f"{before}\n\n", f"\n\n{after}\n")
-
-
-@lexical("prose")
-def echo(draft: Draft, random: Random) -> Draft | None:
-    """The question's own data, or its schema, stands before the answer and does not fit the schema."""
-    asked: Any = random.choice([{"text": "Mara Lind, b. 1974"}, dict(draft.instance.schema)])
-    if any(draft.instance.fits(each) for _, each in containers(asked)):
-        return None
-    return _loose_prose(draft, f"Input: {json.dumps(asked, ensure_ascii=False)}\n", "")
-
-
-@lexical("prose")
-def told_twice(draft: Draft, random: Random) -> Draft | None:
-    again = json.dumps(draft.instance.value, indent=1, ensure_ascii=False)
-    return replace(_loose_prose(draft, f"{again}\n\nOnce more:\n", ""), bare=False)
-
-
-# What stands in front of everything.
-
-
-@lexical("front")
-def thinking(draft: Draft, random: Random) -> Draft | None:
-    opening, closing = random.choice(phrases.THINKING)
-    return replace(draft, front=f"{opening}{random.choice(phrases.THOUGHTS)}{closing}")
-
-
-@lexical("front")
-def thinking_with_draft(draft: Draft, random: Random) -> Draft | None:
-    opening, closing = random.choice(phrases.THINKING)
-    other = variant(draft.instance, random)
-    if other is None or exact(other, draft.instance.value):
-        return None
-    return replace(draft, front=f"{opening}Draft: {json.dumps(other)}. No wait.{closing}")
-
-
-@lexical("front")
-def thinking_opened_by_the_prompt(draft: Draft, random: Random) -> Draft | None:
-    return replace(draft, front="The user wants one object. That is easy.\n</think>\n\n", bare=False)
-
-
-@lexical("front")
-def channels(draft: Draft, random: Random) -> Draft | None:
-    thought = random.choice(phrases.THOUGHTS)
-    front = f"<|channel|>analysis<|message|>{thought}<|end|><|start|>assistant<|channel|>final<|message|>"
-    return replace(draft, front=front, after=draft.after + random.choice(["", "<|return|>"]))
-
-
-@lexical("front")
-def byte_order_mark(draft: Draft, random: Random) -> Draft | None:
-    return replace(draft, front=random.choice(["\ufeff", "\ufeff\u200b", "\ufeff\n"]))
-
-
-@lexical("front")
-def spinner(draft: Draft, random: Random) -> Draft | None:
-    frames = random.choice(["- \r\\ \r| \r", "⠋ Thinking\r⠙ Thinking\r", "\rLoading 10%\rLoading 100%\r"])
-    return replace(draft, front=f"{frames}\x1b[2K\r")
 
 
 def _is_text(token: Token) -> bool:

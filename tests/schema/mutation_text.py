@@ -45,7 +45,7 @@ class Instance:
 @dataclass(frozen=True, slots=True)
 class Token:
     """A piece of JSON. `path` is that of the value it belongs to; of the member for a key and a colon, of the
-    container for a comma. `value` is what a key or a scalar means."""
+    container for a comma. `value` is what a key or a scalar means; for a comment, whether it has a line of its own."""
 
     kind: Kind
     text: str
@@ -71,6 +71,7 @@ class Draft:
     label: str = ""
     after: str = ""
     strict: bool = True  # the object is still JSON as it stands
+    doubtful: bool = False  # to refuse it is right too
     bare: bool = True  # nothing but the object, a fence around it, and what the transport or the thinking put there
     recipe: tuple[str, ...] = field(default=(), compare=False)
 
@@ -150,7 +151,7 @@ def _gap(last: Token | None, token: Token, depth: int, layout: Layout) -> str:
             return " "
         return line if ends_line or token.kind not in ("comma", "colon") else ""
     if token.kind == "comment":
-        return line if layout == "pretty" and last.kind == "open" else " "
+        return line if layout == "pretty" and (last.kind == "open" or token.value) else " "
     if layout == "compact" or token.kind in ("comma", "colon"):
         return ""
     if layout == "spaced":

@@ -15,9 +15,9 @@ from pathlib import Path
 from random import Random
 from typing import Any, Final, Literal, TypeAlias
 
-from tests.schema import mutation_garbling as _  # noqa: F401  (registers its damage)
-from tests.schema.mutation_damage import DAMAGE
-from tests.schema.mutation_lexical import LEXICAL, combined
+from tests.schema.mutation_around import LEXICAL
+from tests.schema.mutation_garbling import DAMAGE
+from tests.schema.mutation_lexical import combined
 from tests.schema.mutation_text import Instance, draft_of, exact, written
 from vancetope.schema import Extraction, NoJson, extract
 
@@ -37,7 +37,7 @@ Verdict: TypeAlias = Literal["recovered", "missed", "refused", "wrong"]
 @dataclass(frozen=True, slots=True)
 class Case:
     """One reply. `damaged`: no value but the original may come back, and that only if `whole`. Otherwise the original
-    must come back where `counts`; where not, the schema is permissive and a refusal is right."""
+    must come back where `counts`; where not, a refusal is right too: a permissive schema, or a doubt in the text."""
 
     instance: Instance
     name: str
@@ -129,7 +129,7 @@ def make(instance: Instance, name: str, seed: int) -> Case | None:
         changed = next((each for each in tries if each is not None), None)
     if changed is None:
         return None
-    counts = not instance.permissive or (changed.strict and changed.bare)
+    counts = not changed.doubtful and (not instance.permissive or (changed.strict and changed.bare))
     return Case(instance, name, seed, written(changed), counts=counts, recipe=changed.recipe or (name,))
 
 
