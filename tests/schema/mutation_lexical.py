@@ -11,6 +11,7 @@ from typing import Literal, TypeAlias
 
 from tests.schema import mutation_phrases as phrases
 from tests.schema.mutation_text import (
+    RESET,
     Draft,
     Token,
     containers,
@@ -231,7 +232,7 @@ def colours(draft: Draft, random: Random) -> Draft | None:
     codes = {"key": "\x1b[34m", "string": "\x1b[32m", "number": "\x1b[1;33m", "word": "\x1b[38;5;208m"}
 
     def painted(token: Token) -> Token:
-        return retold(token, f"{codes[token.kind]}{token.text}\x1b[0m") if token.kind in codes else token
+        return retold(token, f"{codes[token.kind]}{token.text}{RESET}") if token.kind in codes else token
 
     changed = each_token(draft, painted)
     return None if changed.tokens == draft.tokens else changed

@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeAlias
 Path: TypeAlias = tuple[str | int, ...]
 Kind: TypeAlias = Literal["open", "close", "colon", "comma", "key", "string", "number", "word", "comment", "raw"]
 Layout: TypeAlias = Literal["compact", "spaced", "pretty"]
+RESET = "\x1b[0m"  # what ends a colour
 LAYOUTS: tuple[Layout, ...] = ("compact", "spaced", "pretty")
 
 
@@ -129,16 +130,15 @@ def written(draft: Draft) -> str:
 
 
 def end_of_content(draft: Draft) -> int:
-    """Where in the written reply the last token ends that is not a closing bracket."""
-    text = written(draft)
-    head = f"{draft.front}{draft.before}{draft.label}{draft.fence[0]}".replace("\n", draft.newline)
-    core = written_object(draft).replace("\n", draft.newline)
-    assert text.startswith(head + core)
+    """Where in the written reply the last token ends that is more than a closing bracket, a comma or a comment."""
+    head = f"{draft.front}{draft.before}{draft.label}{draft.fence[0]}"
     kept = list(draft.tokens)
-    while kept[-1].kind == "close":
+    while kept[-1].kind in ("close", "comma", "comment"):
         kept.pop()
-    last = kept[-1].text.replace("\n", draft.newline)
-    return len(head) + core.rindex(last) + len(last)
+    core = written_object(replace(draft, tokens=tuple(kept))).removesuffix(RESET)
+    start = (head + core).replace("\n", draft.newline)
+    assert written(draft).startswith(start)
+    return len(start)
 
 
 def _gap(last: Token | None, token: Token, depth: int, layout: Layout) -> str:
