@@ -81,7 +81,7 @@ def _loose_prose(draft: Draft, before: str, after: str) -> Draft:
 
 def _speaks_of(draft: Draft, prose: str) -> bool:
     """Whether the prose holds a list that could be the answer."""
-    return isinstance(draft.instance.value, list) and "[" in prose
+    return "[" in prose and (isinstance(draft.instance.value, list) or draft.instance.fits([1]))
 
 
 @lexical("prose")
