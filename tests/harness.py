@@ -80,11 +80,12 @@ async def play(
     prompt: Any = PROMPT,
     tools: Iterable[Any] = TOOLS,
     chunking: Any = 3,
+    follow_form: bool = True,
     **options: Any,
 ) -> Played:
     """One turn over a script, live and streamed; replayed from its journal's JSON, and checked against every promise
     that holds for all turns."""
-    backend = ScriptedBackend(script, chunking=chunking, follow_form=True)
+    backend = ScriptedBackend(script, chunking=chunking, follow_form=follow_form)
     events: list[Event] = []
     journal = RecordingJournal()
     asked: dict[str, Any] = {"tools": tools, "enforcement": enforcement, **options}

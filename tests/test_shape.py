@@ -20,6 +20,7 @@ ORDER = (
     "lane",
     "questions",
     "prepare",
+    "inputs",
     "options",
     "engines",
     "recipes",

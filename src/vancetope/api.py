@@ -19,11 +19,12 @@ from vancetope.contract.question import Question
 from vancetope.engines import jeltz
 from vancetope.errors import ConfigError
 from vancetope.events import Event
+from vancetope.inputs import history_of, user_message
 from vancetope.journal import Journal
 from vancetope.messages import File, History, Image, Message, Text, User, next_turn
 from vancetope.options import JOURNAL, LISTENER, check_one
 from vancetope.outcome import EnforcementName, Role, Turn, TurnEnd
-from vancetope.prepare import Asked, Prepared, history_of, prepare, prepare_question, user_message
+from vancetope.prepare import Asked, Prepared, prepare, prepare_question
 from vancetope.questions import question_of
 from vancetope.recipes.recipe import Recipe
 from vancetope.settings import Settings

@@ -129,6 +129,7 @@ class Log:
     reply: Reply = field(default_factory=Reply)
     usage: Usage = field(default_factory=Usage)
     requests: int = 0
+    repairs: int = 0
     calls: int = 0
     unforced: bool = False
     told: Narrow | None = None

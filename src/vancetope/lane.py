@@ -14,9 +14,10 @@ from typing import Any, Literal, TypeAlias
 from vancetope.context import Halt
 from vancetope.errors import IllegalMove
 from vancetope.events import Event, MessageReceived, Notice, StatusChanged
+from vancetope.inputs import user_message
 from vancetope.messages import History, System, User, next_turn, text_of
 from vancetope.outcome import Outcome, Turn
-from vancetope.prepare import Prepared, user_message
+from vancetope.prepare import Prepared
 from vancetope.process import CloseReason, Status, moved, rest
 
 Mode: TypeAlias = Literal["follow_up", "steer"]

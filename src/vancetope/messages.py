@@ -162,8 +162,8 @@ class Reply:
     `requests` counts the HTTP requests it took (a retried one counts), `limit` is the output limit in tokens that the
     request carried, `model` the model that the server says it used. `bounded` is true where the text stopped at a bound
     that only our grammar had set, `unforced` where a constrained server wrote what its grammar forbids. `missed` is
-    true where a prompted model's text holds no envelope though it was asked for one, `repairs` counts the requests that
-    asked for it once more.
+    true where a prompted model's text holds no envelope though it was asked for one, `repairs` is 1 where it has been
+    asked for once more.
     """
 
     text: str = ""

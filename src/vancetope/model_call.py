@@ -13,7 +13,7 @@ from vancetope.context import Context, Halted, HaltKind, Log
 from vancetope.contract.verdict import End
 from vancetope.contract.view import View, estimate, estimate_message, estimate_tools, fitting
 from vancetope.errors import ContextTooLong, ModelError, RequestRejected
-from vancetope.events import Notice, TurnNarrowed, UsageRecorded
+from vancetope.events import Notice, RepairSent, TurnNarrowed, UsageRecorded
 from vancetope.messages import Message, Note, Reply, Result, ToolSpec, Usage
 from vancetope.models.base import ModelInfo, cost_of
 from vancetope.outcome import Outcome
@@ -48,8 +48,9 @@ class Asking:
     read: Callable[[Reply], Reply]
 
 
-async def ask_model(ctx: Context, log: Log, key: str, say: str | None = None) -> Sent:
-    """Ask the model for the next reply, under the journal's `key`. `say` is a note for this one request."""
+async def ask_model(ctx: Context, log: Log, key: str, repair: str | None = None) -> Sent:
+    """Ask the model for the next reply, under the journal's `key`; `repair` is a note that asks for the last one once
+    more."""
     narrow = log.state.narrow
     if narrow and narrow is not log.told:
         log.told = narrow
@@ -57,12 +58,16 @@ async def ask_model(ctx: Context, log: Log, key: str, say: str | None = None) ->
         log.messages.append(Note(last.format(why=narrow.sentence)))
         ctx.publish(TurnNarrowed(narrow.sentence))
     settings = settings_of(ctx, log)
-    shown = _view(ctx, log, settings, (Note(say),) if say else ())
+    shown = _view(ctx, log, settings, (Note(repair),) if repair else ())
     if isinstance(shown, End):
         return Sent(end=shown)
     request = ctx.compiler.request(shown, ctx.model, settings, ctx.patience.model_call)
     tokens = _tokens(ctx, shown.tools, shown.messages)
-    return await send(ctx, log, key, Asking(request, tokens, partial(ctx.compiler.reply, view=shown, model=ctx.model)))
+    asking = Asking(request, tokens, partial(ctx.compiler.reply, view=shown, model=ctx.model))
+    if repair is not None and not _over_budget(ctx, log, asking):
+        log.repairs += 1
+        ctx.publish(RepairSent(repair))
+    return await send(ctx, log, key, asking)
 
 
 async def send(ctx: Context, log: Log, key: str, asking: Asking) -> Sent:

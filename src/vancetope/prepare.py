@@ -18,10 +18,10 @@ from vancetope.contract.compilers import Compiler, compiler
 from vancetope.contract.form import mode_of, profile
 from vancetope.contract.rules import Offer, Rules
 from vancetope.engines import Engine, engine
-from vancetope.errors import ConfigError, HistoryError
+from vancetope.errors import ConfigError
 from vancetope.events import Event
 from vancetope.journal import Journal, NullJournal
-from vancetope.messages import File, History, Image, Part, Text, User, checked
+from vancetope.messages import History, User
 from vancetope.models.base import ModelInfo
 from vancetope.options import (
     ASKED,
@@ -30,9 +30,6 @@ from vancetope.options import (
     PATIENCE,
     RECIPE_PARAMS,
     check,
-    is_text,
-    message_problem,
-    shown,
 )
 from vancetope.outcome import EnforcementName, Role, TurnEnd
 from vancetope.recipes.loading import load
@@ -51,7 +48,6 @@ from vancetope.tools.result_read import SPEC as RESULT_READ
 from vancetope.tools.result_read import result_read
 from vancetope.tools.threads import Threads
 
-MAX_PROMPT = 32 * 1024 * 1024
 SMALLEST_CAP = 512
 TOOL_ROUNDS = 20
 TINY_TOOLS = frozenset({"clock"})
@@ -264,53 +260,6 @@ def _variables(
         "schema_json": "",
         "prompt": "",
     }
-
-
-def user_message(prompt: Any, info: ModelInfo) -> User:
-    """The caller's prompt as a message. Raises `ConfigError` for one that is empty, too large or not for this model."""
-    message = prompt if isinstance(prompt, User) else User(_content(prompt))
-    if problem := message_problem((message,)):
-        raise ConfigError(f"the prompt is {problem[1]}; give a text, or a list of texts, images and files")
-    parts = (Text(message.content),) if isinstance(message.content, str) else message.content
-    texts = [each.text for each in parts if isinstance(each, Text)]
-    if not all(map(is_text, texts)):
-        raise ConfigError("the prompt is not valid Unicode: it holds half of a surrogate pair")
-    if len(texts) == len(parts) and not any(text.strip() for text in texts):
-        raise ConfigError("the prompt is empty; say what you want to know")
-    if (size := sum(len(text.encode()) for text in texts)) > MAX_PROMPT:
-        raise ConfigError(f"the prompt has {size:,} bytes; at most {MAX_PROMPT:,} are taken")
-    _seen_by(info, parts)
-    return message
-
-
-def _content(prompt: Any) -> str | tuple[Part, ...]:
-    if isinstance(prompt, str):
-        return prompt
-    if isinstance(prompt, bytes | Mapping) or not isinstance(prompt, Iterable):
-        raise ConfigError(f"the prompt is {shown(prompt)}; give a text, or a list of texts, images and files")
-    return tuple(Text(each) if isinstance(each, str) else each for each in prompt)
-
-
-def _seen_by(info: ModelInfo, parts: Iterable[Part]) -> None:
-    if not info.vision and any(isinstance(each, Image | File) for each in parts):
-        raise ConfigError(f"{info.id} cannot see images and files; send text, or choose a model with vision")
-
-
-def history_of(history: Any, info: ModelInfo) -> History:
-    """The caller's history, checked. Raises `HistoryError` (a `ConfigError`) for one that no turn could have left, and
-    `ConfigError` for one that is not for this model."""
-    messages = history.messages if isinstance(history, History) else history
-    if isinstance(messages, str | bytes):
-        raise HistoryError("history is a text; read what to_json wrote with History.from_json")
-    if isinstance(messages, Mapping) or not isinstance(messages, Iterable):
-        raise HistoryError(f"history is {shown(messages)}; give the messages of an earlier turn")
-    messages = tuple(messages)
-    if problem := message_problem(messages):
-        raise HistoryError(f"history message {problem[0]} is {problem[1]}; give the messages of an earlier turn")
-    for each in messages:
-        if isinstance(each, User) and not isinstance(each.content, str):
-            _seen_by(info, each.content)
-    return checked(history if isinstance(history, History) else History(messages))
 
 
 def _settings(given: Settings | Mapping[str, Any] | None) -> Settings:

@@ -9,9 +9,9 @@ from typing import Any
 from vancetope import sentences
 from vancetope.contract.question import BadQuestion, Build, Question
 from vancetope.errors import ConfigError
+from vancetope.inputs import user_message
 from vancetope.messages import User
 from vancetope.models.base import ModelInfo
-from vancetope.prepare import user_message
 from vancetope.schema.keywords import Unknown, unknown_keywords
 from vancetope.schema.problems import Problem, pointer_of, shown
 from vancetope.schema.validate import InvalidSchema, Validator, json_types

@@ -8,7 +8,6 @@ from functools import partial
 from vancetope.context import Context, Log
 from vancetope.contract import prompted
 from vancetope.contract.ask import ask
-from vancetope.events import RepairSent
 from vancetope.messages import Finish, Reply, says_something
 from vancetope.model_call import Sent, ask_model
 from vancetope.outcome import Outcome
@@ -36,8 +35,7 @@ async def _send(ctx: Context, log: Log, key: str, before: Try | None) -> Sent:
         return await ask_model(ctx, log, key)
     log.streamer.restart()
     said = prompted.repair(before.sent.reply.text, ctx.rules)
-    ctx.publish(RepairSent(said))
-    return _better(before.sent, await ask_model(ctx, log, f"{key}:repair", said))
+    return _better(before.sent, await ask_model(ctx, log, f"{key}:repair", repair=said))
 
 
 def _judge(repairs: bool, sent: Sent) -> Try:
@@ -46,9 +44,11 @@ def _judge(repairs: bool, sent: Sent) -> Try:
 
 
 def _better(first: Sent, second: Sent) -> Sent:
-    """The second reply if it is an envelope, else the first, which is kept as text; an interrupt ends both."""
-    if second.end and second.end.outcome in HALTED:
-        return second
+    """The second reply if it is an envelope, else the first, which is kept as text; what keeps a request from being
+    sent, or stops it, ends the turn."""
+    if second.end and (second.end.outcome in HALTED or not second.requests):
+        text = first.reply.text if first.reply else None
+        return replace(second, end=replace(second.end, best_text=text))
     kept = second if second.reply is not None and _is_envelope(second.reply) else first
     assert kept.reply is not None
     return replace(kept, reply=replace(kept.reply, repairs=1))

@@ -111,7 +111,7 @@ def finish(ctx: Context, log: Log, end: End) -> Turn:
         rounds=log.state.rounds,
         model_calls=log.requests,
         corrections=log.state.corrections,
-        repairs=log.state.repairs,
+        repairs=log.repairs,
         narrowed=log.state.narrow is not None,
         bounded=end.bounded,
         usage=log.usage,

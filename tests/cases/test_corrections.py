@@ -16,6 +16,7 @@ from tests.cases.playing import (
     answer,
     at,
     clockwork,
+    ends_with,
     oslo,
     paris,
     play,
@@ -26,7 +27,7 @@ from tests.cases.playing import (
 )
 from vancetope import ConfigError
 from vancetope.backends.faults import KINDS, Asked, FaultServer, Given, narration
-from vancetope.backends.scripted import call, calls, cut, empty, malformed, raw_call, respond, say, think
+from vancetope.backends.scripted import ScriptedText, call, calls, cut, empty, malformed, raw_call, respond, say, think
 from vancetope.contract.calls import message_of
 from vancetope.messages import Finish, Reply
 from vancetope.outcome import EnforcementName, Outcome
@@ -53,12 +54,15 @@ async def test_c34_a_model_that_never_mends_its_reply_costs_the_budget_and_one(
     kind: str, enforcement: EnforcementName, corrections: int
 ) -> None:
     given, outcome = NEVER[kind]
-    if kind == "fenced_respond" and enforcement == "constrained":
-        outcome = Outcome.NATURAL_FALLBACK  # an action that is no JSON is a text
+    broken = kind == "fenced_respond" and enforcement != "native"
+    if broken:
+        outcome = Outcome.NATURAL_FALLBACK  # an action or an envelope that is no JSON is a text
     played = await play(lambda asked: given, enforcement, max_validation_corrections=corrections)
-    assert len(played.requests) == 1 + corrections
+    repairs = int(broken and enforcement == "prompted")  # it costs a correction, where there is one
+    assert len(played.requests) == max(1 + corrections, 1 + repairs)
     assert (played.turn.outcome, played.turn.corrections) == (outcome, corrections)
-    assert len(played.rows) == corrections
+    assert len(played.rows) == max(corrections - repairs, 0)
+    assert played.turn.repairs == repairs
 
 
 @BOTH
@@ -157,14 +161,14 @@ async def test_c37_prose_of_a_server_that_drops_the_constraint_is_marked_and_nev
     played = await play([KINDS["constraint_ignored"]] * 3, enforcement)
     assert played.turn.outcome is Outcome.NATURAL_FALLBACK
     assert played.turn.enforcement.asked == enforcement
-    assert played.turn.enforcement.honoured == ("none" if enforcement == "constrained" else "native")
+    assert played.turn.enforcement.honoured == ("native" if enforcement == "native" else "none")
 
 
 async def test_c38_an_enforcement_that_the_model_lacks_is_refused_at_once() -> None:
-    async with FaultServer(clockwork) as server:
-        with pytest.raises(ConfigError, match="prompted"):
-            await vancetope.ask(PROMPT, enforcement="prompted", **at(server))
-    assert server.requests == []
+    said = ScriptedText([])
+    with pytest.raises(ConfigError, match="cannot do 'native' enforcement; it can do 'prompted'"):
+        await vancetope.ask(PROMPT, enforcement="native", model=said)
+    assert said.prompts == []
 
 
 @BOTH
@@ -264,14 +268,12 @@ async def test_c40_whatever_comes_in_the_last_round_is_the_last_thing_asked(
 
 @BOTH
 async def test_c40_under_natural_the_last_round_has_no_tools(enforcement: EnforcementName) -> None:
-    last = say("It is 15:42.") if enforcement == "native" else call("answer", message="It is 15:42.")
-    played = await play([paris, last], enforcement, turn_end="natural", max_iterations=1)
+    script = [paris, ends_with("It is 15:42.", enforcement)]
+    played = await play(script, enforcement, turn_end="natural", max_iterations=1)
     assert (played.turn.outcome, played.turn.narrowed) == (Outcome.NATURAL, True)
-    if enforcement == "native":
-        assert "tools" not in played.requests[1].body
-        assert "tool_choice" not in played.requests[1].body
-    else:
-        assert list(played.requests[1].tools) == ["answer"]
+    assert "tools" not in played.requests[1].body
+    assert "tool_choice" not in played.requests[1].body
+    assert list(played.requests[1].tools) == (["answer"] if enforcement == "constrained" else [])
 
 
 async def test_c41_a_forced_choice_is_for_one_request_and_the_next_turn_is_free_again() -> None:

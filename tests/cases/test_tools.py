@@ -18,6 +18,7 @@ from tests.cases.playing import (
     answer,
     brief,
     content,
+    ends_with,
     everything,
     paris,
     play,
@@ -84,8 +85,8 @@ async def test_c81_an_unknown_name_is_never_taken_for_somebody_elses(enforcement
 
 @BOTH
 async def test_c81_respond_under_natural_is_an_unknown_name_like_any_other(enforcement: EnforcementName) -> None:
-    last = "It is late." if enforcement == "native" else call("answer", message="It is late.")
-    played = await play([respond("Hello."), last], enforcement, turn_end="natural")
+    script = [respond("Hello."), ends_with("It is late.", enforcement)]
+    played = await play(script, enforcement, turn_end="natural")
     assert (played.turn.outcome, played.turn.message) == (Outcome.NATURAL, "It is late.")
     assert "no tool named 'respond'" in told(played.requests[1])
 
@@ -182,6 +183,9 @@ async def test_c85_arguments_inside_another_object_are_an_error_that_names_what_
     wrapped: str, enforcement: EnforcementName
 ) -> None:
     played = await play([raw_call("get_time", wrapped), paris, answer], enforcement)
+    if enforcement == "prompted" and wrapped.startswith("["):
+        assert (played.turn.repairs, played.turn.rounds) == (1, 2)  # no envelope holds such arguments
+        return
     assert [result.ok for result in work_results(played.turn)] == [False, True]
     assert "do not fit" in told(played.requests[1])
 

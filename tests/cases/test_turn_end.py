@@ -30,7 +30,7 @@ from tests.cases.playing import (
     work_calls,
 )
 from vancetope.backends.faults import KINDS, NARRATIONS, Asked, FaultServer, Given, first, narration
-from vancetope.backends.scripted import call, calls, empty, respond, say, think
+from vancetope.backends.scripted import as_envelope, call, calls, empty, respond, say, think
 from vancetope.context import Patience
 from vancetope.events import MessageDelta, StatusChanged, TextDelta, TurnEnded
 from vancetope.messages import Accepted, Reply
@@ -156,16 +156,15 @@ UNENDED = "last_message"  # only servers that know `end_turn` say it, and those 
 async def test_c04_a_turn_that_the_provider_keeps_open_is_sampled_again_with_nothing_of_ours(
     enforcement: EnforcementName, turn_end: TurnEnd
 ) -> None:
-    last = answer if turn_end == "respond" else call("answer", message="It is 15:42 in Paris.")
-    if turn_end == "natural" and enforcement == "native":
-        last = say("It is 15:42 in Paris.")
+    last = answer if turn_end == "respond" else ends_with("It is 15:42 in Paris.", enforcement)
     server = FaultServer([KINDS["end_turn_false"], last], unchecked=(UNENDED,))
     played = await play([], enforcement, server=server, turn_end=turn_end)
     assert played.committed == ["It is 15:42 in Paris."]
     assert (played.turn.corrections, played.turn.rounds, played.rows) == (0, 2, [])
     before, after = (asked.messages for asked in played.requests)
     assert after[: len(before)] == before
-    assert [(each["role"], content(each)) for each in after[len(before) :]] == [("assistant", NARRATIONS["en"])]
+    said = NARRATIONS["en"] if enforcement != "prompted" else as_envelope(say(NARRATIONS["en"])).text
+    assert [(each["role"], content(each)) for each in after[len(before) :]] == [("assistant", said)]
     assert NARRATIONS["en"] not in played.turn.messages.to_json()
 
 
@@ -276,6 +275,9 @@ async def test_c10_a_flag_that_is_left_out_is_the_roles_and_no_words_of_a_call_s
     played = await play([*stops, respond("Nothing is known.")], enforcement, tools=[search], role=role)
     assert (played.turn.model_calls, played.turn.awaiting_user_input) == (4, waits)
     assert work_calls(played.turn.messages) == ["search"] * 3
+    if enforcement == "prompted":
+        assert f"{str(waits).lower()} (the default)" in content(played.requests[0].messages[0])
+        return
     flag = played.requests[0].tools["respond"]["properties"]["awaiting_user_input"]
     if enforcement == "native":
         assert flag["default"] is waits
@@ -310,8 +312,7 @@ async def test_c11_a_side_effect_alone_never_ends_a_turn(
 
 @BOTH
 async def test_c11_under_natural_a_side_effect_is_followed_by_a_text(enforcement: EnforcementName) -> None:
-    last = say("Noted.") if enforcement == "native" else call("answer", message="Noted.")
-    played = await play([paris, last], enforcement, turn_end="natural")
+    played = await play([paris, ends_with("Noted.", enforcement)], enforcement, turn_end="natural")
     assert (played.turn.outcome, played.turn.model_calls) == (Outcome.NATURAL, 2)
 
 

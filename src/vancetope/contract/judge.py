@@ -56,7 +56,7 @@ def _first_verdict(seen: Seen) -> Verdict:
 
 def _repaired(rules: Rules, state: State, reply: Reply) -> State:
     spent = min(reply.repairs, rules.corrections - state.corrections) if reply.missed else 0
-    return replace(state, repairs=state.repairs + reply.repairs, corrections=state.corrections + spent)
+    return replace(state, corrections=state.corrections + spent)
 
 
 def _after(seen: Seen, verdict: Verdict) -> State:

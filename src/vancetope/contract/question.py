@@ -86,12 +86,14 @@ Ruling: TypeAlias = Found | Failed | Retry
 @dataclass(frozen=True, slots=True)
 class Tried:
     """What the judge remembers of the attempts: a fold over them and nothing else. `invalid` is the last JSON value
-    that did not fit, in a tuple of one; `text` the last reply, `same` how often in a row it has come."""
+    that did not fit, in a tuple of one, and `problems` what was wrong with it; `text` is the last reply, `same` how
+    often in a row it has come, and `why` what was wrong with it."""
 
     attempts: int = 0
     text: str = ""
     same: int = 0
     invalid: tuple[Any, ...] = ()
+    problems: str = ""
     why: str = ""
     raised: bool = False
 
@@ -105,8 +107,8 @@ class Tried:
 
 def judge(question: Question, form: Form, tried: Tried, reply: Reply, *, can_raise: bool) -> tuple[Tried, Ruling]:
     """The ruling on an attempt, and what is remembered after it. `can_raise`: the output limit can be raised once."""
-    same = tried.same + 1 if reply.text == tried.text and says_something(reply.text) else 1
-    tried = replace(tried, attempts=tried.attempts + 1, text=reply.text, same=same)
+    same = tried.same + 1 if tried.same and reply.text.strip() == tried.text.strip() else 1
+    tried = replace(tried, attempts=tried.attempts + 1, text=reply.text, same=0)
     if reply.finish in (Finish.REFUSAL, Finish.CONTENT_FILTER):
         why = sentences.REFUSED if reply.finish is Finish.REFUSAL else sentences.FILTERED
         return tried, Failed("refused", why)
@@ -115,7 +117,9 @@ def judge(question: Question, form: Form, tried: Tried, reply: Reply, *, can_rai
         return tried, found
     if found.reason == "truncated" and (reply.finish is Finish.LENGTH or found.at_bound):
         return _cut(question, tried, can_raise=can_raise)
-    tried = replace(tried, why=_reason(found), invalid=(found.value,) if found.reason == "invalid" else tried.invalid)
+    tried = replace(tried, same=same, why=found.sentence)
+    if found.reason == "invalid":
+        tried = replace(tried, invalid=(found.value,), problems=sentence(found.problems))
     if tried.attempts >= question.max_attempts or tried.same >= SAME_ENDS:
         return tried, _spent(tried)
     return tried, Retry(_correction(question, tried, reply, found), reply.text)
@@ -182,12 +186,8 @@ def _cut(question: Question, tried: Tried, *, can_raise: bool) -> tuple[Tried, R
 
 def _spent(tried: Tried) -> Failed:
     if tried.invalid:
-        return Failed("schema_violation", sentences.NEVER_FITTED.format(problems=tried.why))
+        return Failed("schema_violation", sentences.NEVER_FITTED.format(problems=tried.problems))
     return Failed("max_attempts_exceeded", sentences.NEVER_JSON.format(why=tried.why))
-
-
-def _reason(found: _Missing) -> str:
-    return sentence(found.problems) if found.reason == "invalid" else found.sentence
 
 
 def _correction(question: Question, tried: Tried, reply: Reply, found: _Missing) -> str:

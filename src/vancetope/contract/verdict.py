@@ -80,7 +80,6 @@ class State:
 
     rounds: int = 0
     corrections: int = 0
-    repairs: int = 0
     mixed: int = 0
     streak: tuple[Streak, int] | None = None
     last_set: frozenset[str] = frozenset()

@@ -29,8 +29,9 @@ async def attempt(
     system_for: Callable[[Form], str],
     messages: Sequence[Message],
     limit: int | None,
-) -> Sent:
-    """Ask once, in this form and without tools. `limit` is a raised output limit, in tokens."""
+) -> tuple[Sent, int]:
+    """Ask once, in this form and without tools: what came back, and the estimated tokens of the request. `limit` is a
+    raised output limit, in tokens."""
     system = system_for(form)
     settings = settings_of(ctx, log)
     settings = replace(settings, max_tokens=limit or settings.max_tokens)
@@ -40,7 +41,7 @@ async def attempt(
     if room is not None:
         if tokens > room:
             reason = sentences.OVERFLOW.format(needed=tokens, room=room)
-            return Sent(end=End("overflow", Outcome.CONTEXT_OVERFLOW, reason=reason))
+            return Sent(end=End("overflow", Outcome.CONTEXT_OVERFLOW, reason=reason)), tokens
         past, hidden = fitting(ctx.history, room - tokens)
         if hidden > log.hidden:
             log.hidden = hidden
@@ -56,19 +57,22 @@ async def attempt(
         settings=settings,
         timeout=ctx.patience.model_call,
     )
-    return await send(ctx, log, key, Asking(request, tokens + sum(map(estimate_message, past)), _as_it_is))
+    with_past = tokens + sum(map(estimate_message, past))
+    return await send(ctx, log, key, Asking(request, with_past, _as_it_is)), tokens
 
 
 def _as_it_is(reply: Reply) -> Reply:
     return reply
 
 
-def more_room(model: ModelInfo, reply: Reply) -> int | None:
-    """The output limit to ask with after a reply that was cut, in tokens; null where no more can be had."""
-    had = reply.limit or reply.usage.output_tokens or ASSUMED_OUTPUT
+def more_room(model: ModelInfo, reply: Reply, tokens: int) -> int | None:
+    """The output limit to ask with after a reply that was cut, in tokens, where the request had so many; null where no
+    more can be had."""
+    counted = 0 if reply.usage.estimated else reply.usage.output_tokens
+    had = reply.limit or counted or max(reply.usage.output_tokens, ASSUMED_OUTPUT)
     wanted = model.output_ceiling or had * ROOM
     if model.context_window is not None:
-        wanted = min(wanted, model.context_window - reply.usage.input_tokens)
+        wanted = min(wanted, model.context_window - max(tokens, reply.usage.input_tokens))
     return wanted if wanted > had else None
 
 

@@ -32,6 +32,7 @@ ERRORS: Mapping[Outcome, AnswerError] = {
     Outcome.BUDGET_EXCEEDED: "budget_exceeded",
     Outcome.INTERRUPTED: "stopped",
     Outcome.STOPPED: "stopped",
+    Outcome.OUTPUT_TRUNCATED: "output_truncated",
     Outcome.MODEL_ERROR: "llm_error",
     Outcome.CONTEXT_OVERFLOW: "llm_error",
 }
@@ -39,6 +40,13 @@ TOOLS_OVER = (Outcome.NATURAL, Outcome.NATURAL_FALLBACK, Outcome.EMPTY_REPLY, Ou
 
 # Schemas that a model's server refused as a response format, by model and schema, the oldest first.
 _refused: dict[tuple[str, str], None] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The step that remembers whether the server is known to refuse this schema as a response format."""
+
+    refused: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +67,10 @@ class Course:
 
     log: Log
     form: Form
-    asked: Form
     tried: Tried = field(default_factory=Tried)
     opening: tuple[Message, ...] = ()
     limit: int | None = None
+    tokens: int = 0
     corrections: int = 0
     dropped: bool = False
 
@@ -72,7 +80,7 @@ async def answer(ctx: Context, question: Question | BadQuestion) -> Answer[Any]:
     does."""
     ctx.publish(TurnStarted(ctx.turn, ctx.model.id))
     log = Log(RawStreamer(f"{ctx.turn}.0", ctx.publish))
-    course = Course(log, Form(ctx.enforcement), Form(ctx.enforcement))
+    course = Course(log, Form(ctx.enforcement))
     try:
         given = await _answered(ctx, course, question)
     except ConfigError:
@@ -89,7 +97,8 @@ async def _answered(ctx: Context, course: Course, question: Question | BadQuesti
         return _failed(ctx, course, question.error, question.message)
     for said in question.notices:
         ctx.publish(Notice(said))
-    course.form = course.asked = _first_form(ctx, question)
+    known = await ctx.journal.step("form", partial(_is_refused, ctx, question), Refused)
+    course.form = Form("prompted") if known.refused else _first_form(ctx, question)
     ruling = await _after_tools(ctx, course, question)
     if ruling is None:
         sender, judge_of = partial(_send, ctx, course, question), partial(_judged, ctx, course, question)
@@ -97,11 +106,12 @@ async def _answered(ctx: Context, course: Course, question: Question | BadQuesti
     return _result(ctx, course, ruling)
 
 
+async def _is_refused(ctx: Context, question: Question) -> Refused:
+    return Refused((ctx.model.id, _key(question)) in _refused)
+
+
 def _first_form(ctx: Context, question: Question) -> Form:
-    wanted = profile(ctx.enforcement, ctx.model)
-    if wanted and (ctx.model.id, _key(question)) in _refused:
-        return Form("prompted")
-    made = form(question.schema, wanted, ctx.model, raised=False)
+    made = form(question.schema, profile(ctx.enforcement, ctx.model), ctx.model, raised=False)
     if made.why:
         ctx.publish(Notice(sentences.ASKED_IN_WORDS.format(why=made.why)))
     return made
@@ -146,12 +156,13 @@ async def _send(ctx: Context, course: Course, question: Question, ruling: Ruling
     ctx.publish(RoundStarted(course.log.state.rounds + number))
     messages = (*course.opening, *_mending(ctx, course, ruling))
     system = partial(_system, ctx, question=question)
-    sent = await attempt(ctx, course.log, f"attempt:{number}:0", course.form, system, messages, course.limit)
+    ask_in = partial(attempt, ctx, course.log, system_for=system, messages=messages, limit=course.limit)
+    sent, course.tokens = await ask_in(f"attempt:{number}:0", course.form)
     if not sent.rejected or course.form.response_schema is None or sent.end is None:
         return sent
     ctx.publish(Notice(sentences.SCHEMA_REFUSED.format(why=sent.end.reason)))
     course.form = Form("prompted")
-    sent = await attempt(ctx, course.log, f"attempt:{number}:1", course.form, system, messages, course.limit)
+    sent, course.tokens = await ask_in(f"attempt:{number}:1", course.form)
     if sent.reply is not None:
         _refused[ctx.model.id, _key(question)] = None
         while len(_refused) > MOST_REFUSED:
@@ -175,7 +186,7 @@ def _judged(ctx: Context, course: Course, question: Question, sent: Sent) -> Rul
         return Unanswered(sent.end or End("late", Outcome.MODEL_ERROR, reason=sentences.LATE))
     reply = replace(sent.reply, text=whole_characters(sent.reply.text))
     course.dropped |= not enforced(course.form, reply)
-    limit = more_room(ctx.model, reply)
+    limit = more_room(ctx.model, reply, course.tokens)
     course.tried, ruling = judge(question, course.form, course.tried, reply, can_raise=limit is not None)
     if isinstance(ruling, Retry) and ruling.say is None:
         course.limit = limit
@@ -220,7 +231,7 @@ def _failed(ctx: Context, course: Course, error: AnswerError | None, message: st
         model_calls=course.log.requests,
         usage=course.log.usage,
         cost=cost_of(ctx.model, course.log.usage),
-        enforcement=Enforcement(course.asked.mode, honoured),
+        enforcement=Enforcement(ctx.enforcement, honoured),
     )
 
 
@@ -237,7 +248,7 @@ def _report(course: Course, given: Answer[Any]) -> TurnReport:
         rounds=course.log.state.rounds + course.tried.attempts,
         model_calls=given.model_calls,
         corrections=course.corrections,
-        repairs=course.log.state.repairs,
+        repairs=course.log.repairs,
         usage=given.usage,
         cost=given.cost,
         enforcement=given.enforcement,

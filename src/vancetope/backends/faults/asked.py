@@ -60,23 +60,25 @@ class Asked:
 
     @property
     def tools(self) -> Mapping[str, Mapping[str, Any]]:
-        """The offered tools, name to JSON Schema of the arguments, from `tools` or from an action schema."""
+        """The offered tools, name to JSON Schema of the arguments, from `tools` or from an action schema; of an envelope's
+        tools all that is known is the example of each."""
         offered = self.body.get("tools")
         found = {}
         for each in offered if isinstance(offered, list) else []:
             function = each.get("function") if isinstance(each, dict) else None
             if isinstance(function, dict):
                 found[str(function.get("name"))] = function.get("parameters") or {}
-        return found or dict(_actions(self.schema))
+        return found or dict(_actions(self.schema)) or (dict(_examples(self.messages[0])) if self.envelope else {})
 
     @property
     def result(self) -> str | None:
-        """The text of the last message, if that is a tool's result; in the action form, what follows an action that
-        does not end the turn."""
+        """The text of the last message, if that is a tool's result; in the action and the envelope form, what follows one
+        that does not end the turn."""
         last = self.messages[-1] if self.messages else {}
         if last.get("role") == "tool":
             return text_of(last.get("content"))
-        before = self.messages[-2] if self.schema is not None and len(self.messages) > 1 else {}
+        as_text = self.schema is not None or self.envelope
+        before = self.messages[-2] if as_text and len(self.messages) > 1 else {}
         if before.get("role") != "assistant" or not _works(text_of(before.get("content"))):
             return None
         return text_of(last.get("content")).split("\n", 1)[-1]
@@ -89,12 +91,15 @@ class Asked:
 
 
 def _works(text: str) -> bool:
-    """Whether this is an action of a tool that does not end the turn."""
+    """Whether this is an action or an envelope with a tool that does not end the turn."""
     try:
-        action = json.loads(text)
+        said = json.loads(text)
     except ValueError:
         return False
-    return isinstance(action, dict) and action.get("tool") not in (None, RESPOND, ANSWER)
+    if not isinstance(said, dict):
+        return False
+    called = said.get("tool_calls", [{"name": said.get("tool")}])
+    return any(each.get("name") not in (None, RESPOND, ANSWER) for each in called)
 
 
 def text_of(content: object) -> str:
@@ -138,6 +143,15 @@ def dumped(value: Any) -> str:
     except UnicodeEncodeError:
         return json.dumps(value, separators=(",", ":"))
     return text
+
+
+def _examples(system: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The call that each tool's description in an envelope's instructions shows, as a schema that only it fits."""
+    for line in text_of(system.get("content")).splitlines():
+        _, found, shown = line.partition(f"{sentences.ACTION_EXAMPLE} ")
+        if found:
+            call = json.loads(shown)
+            yield call["name"], {"const": call["arguments"]}
 
 
 def _actions(schema: object) -> Iterator[tuple[str, Mapping[str, Any]]]:
