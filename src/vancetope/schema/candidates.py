@@ -27,7 +27,8 @@ class Candidates:
     gaps: list[tuple[int, int]] = field(default_factory=list)
     stop: Stop | None = None
     passed: str = ""
-    floor: int = 0  # where the last reasoning, control token or fence ended: no sentence reaches across
+    alone: bool = True  # whether nothing was passed over but text, reasoning and control tokens
+    floor: int = 0  # no sentence reaches across: reasoning, a control token, a fence, a value that stood for itself
     seen: int = 0
 
 
@@ -39,7 +40,7 @@ def candidates(text: str) -> Candidates:
         scan.gaps.append((at, event.start()))
         kind = event.lastgroup or ""
         if kind == "bracket":
-            at = _span(scan, event.start(), scan.floor, len(text))
+            at = _span(scan, event.start(), len(text))
             continue
         if kind == "fence":
             at = _fence(scan, event)
@@ -50,6 +51,7 @@ def candidates(text: str) -> Candidates:
             if kind == "closing":  # what opened it stood in the prompt: all before was reasoning
                 scan.readings.clear()
                 scan.gaps.clear()
+                scan.alone = True
             at = event.end()
         scan.floor = at
     scan.gaps.append((at, len(text)))
@@ -86,27 +88,29 @@ def _counts(scan: Candidates) -> bool:
     return scan.stop is None
 
 
-def _span(scan: Candidates, start: int, floor: int, end: int, line_breaks: bool = True) -> int:
+def _span(scan: Candidates, start: int, end: int, line_breaks: bool = True) -> int:
     """Takes what the bracket at `start` opens; where the text goes on."""
     match read(scan.text, start, end, line_breaks):
         case Reading(value, rule, _, closing):
-            apart = stands_apart(scan.text, floor, start, closing, end)
+            apart = stands_apart(scan.text, scan.floor, start, closing, end)
             scan.readings.append(Reading(value, rule, start, closing, apart))
+            scan.floor = closing if apart else scan.floor
             return closing
         case Stop() as stop:
             scan.stop = stop
             return end
         case passed:
+            scan.alone = False
             scan.passed = scan.passed or passed.why
             return passed.end
 
 
 def _region(scan: Candidates, at: int, end: int, line_breaks: bool) -> None:
     """Takes the spans inside a fence that is not one whole value."""
-    floor = at
+    scan.floor = at
     while scan.stop is None and (bracket := _BRACKET.search(scan.text, at, end)) and _counts(scan):
         scan.gaps.append((at, bracket.start()))
-        at = _span(scan, bracket.start(), floor, end, line_breaks)
+        at = _span(scan, bracket.start(), end, line_breaks)
     scan.gaps.append((at, end))
 
 
@@ -134,6 +138,7 @@ def _fence(scan: Candidates, event: re.Match[str]) -> int:
     before = text[text.rfind("\n", 0, event.start()) + 1 : event.start()]
     if marks[0] == "~" and before.strip(BLANK):
         return event.end()
+    scan.alone = False
     tag = _TAG.match(text, event.end())
     assert tag
     line_end = _end_of_line(text, tag.end())
@@ -147,7 +152,6 @@ def _fence(scan: Candidates, event: re.Match[str]) -> int:
         return _closing_line(text, marks, line_end)[1]
     if end := _whole(scan, fence):
         return end
-    scan.gaps.append(event.span())
     closing, after = _closing_line(text, marks, fence.body)
     _region(scan, fence.body, closing, not fence.indented)
     return after

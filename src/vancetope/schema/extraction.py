@@ -139,7 +139,7 @@ def _misfit(found: Candidates, validator: Validator) -> NoJson:
 
 def _alone(found: Candidates) -> bool:
     """Whether nothing but reasoning and control tokens stands around the readings."""
-    return not any(found.text[start:end].strip(BLANK) for start, end in found.gaps)
+    return found.alone and not any(found.text[start:end].strip(BLANK) for start, end in found.gaps)
 
 
 _KINDS: tuple[Any, ...] = (None, "x", 0, True, {}, [])
