@@ -153,8 +153,8 @@ async def _send(ctx: Context, course: Course, question: Question, ruling: Ruling
     """One attempt. A schema that the server refuses is asked for in words within it, and from then on."""
     number = course.tried.attempts
     course.log.streamer = RawStreamer(f"{ctx.turn}.{course.log.state.rounds + number}", ctx.publish)
-    ctx.publish(RoundStarted(course.log.state.rounds + number))
     messages = (*course.opening, *_mending(ctx, course, ruling))
+    ctx.publish(RoundStarted(course.log.state.rounds + number))
     system = partial(_system, ctx, question=question)
     ask_in = partial(attempt, ctx, course.log, system_for=system, messages=messages, limit=course.limit)
     sent, course.tokens = await ask_in(f"attempt:{number}:0", course.form)
