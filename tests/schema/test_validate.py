@@ -207,9 +207,69 @@ def test_a_deep_schema_does_not_end_the_process() -> None:
     assert done.stdout.startswith("refused\n")
 
 
-@pytest.mark.parametrize("value", ["\ud800", object(), {1: 2}])
+@pytest.mark.parametrize(
+    "value",
+    [
+        "\ud800",
+        object(),
+        {1: 2},
+        float("nan"),
+        float("inf"),
+        {"a": [-float("inf")]},
+        {"a": 10**4300},
+        {"a": (-(10**5000),)},
+    ],
+)
 def test_what_is_not_json_is_a_problem_not_an_exception(value: Any) -> None:
-    assert problem({"type": ["object", "string"]}, value).keyword == "json"
+    """The validator by itself takes numbers that are none of JSON's for null."""
+    assert problem({"type": ["object", "string", "null"]}, value).keyword == "json"
+
+
+def test_the_longest_integer_that_is_read_is_judged() -> None:
+    assert compile({"type": "integer"}).fits(10**4300 - 1)
+    assert compile({"maximum": 5}).problems(10**4300 - 1)[0].found.startswith("999")
+
+
+class Panic(BaseException):
+    """What a panic of the validator looks like: no Exception."""
+
+
+def test_a_panic_of_the_validator_is_a_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Panics:
+        def is_valid(self, value: Any) -> bool:
+            raise Panic("at the value")
+
+    def panics(*args: Any, **options: Any) -> Panics:
+        raise Panic("at the schema")
+
+    monkeypatch.setattr("jsonschema_rs.validator_for", panics)
+    with pytest.raises(InvalidSchema, match="at the schema"):
+        compile({"title": "a schema that panics"})
+    monkeypatch.setattr("jsonschema_rs.validator_for", lambda *args, **options: Panics())
+    told = problem({"title": "a schema whose validator panics"}, 1)
+    assert str(told) == "the value: at the value; expected a value that can be judged"
+
+
+def test_an_equal_problem_is_told_once() -> None:
+    circle = {"allOf": [{"$ref": "#"}], "unevaluatedProperties": False}
+    assert problem(circle, {"a": 1}).pointer == "/a"
+
+
+PERSON = {"properties": {"name": {"type": "string"}}, "required": ["name"], "additionalProperties": False}
+
+
+@pytest.mark.parametrize(
+    ("schema", "told"),
+    [
+        ({"$ref": "#/$defs/p", "$defs": {"p": PERSON}}, ("only the key name", "a string")),
+        ({"$ref": "#p", "$defs": {"p": PERSON | {"$anchor": "p"}}}, ("only the key name", "a string")),
+        ({"$ref": "p", "properties": {"x": {}}, "$defs": {"p": PERSON | {"$id": "p"}}}, ("no such key", "a value")),
+        ({"allOf": [PERSON | {"$id": "p"}], "properties": {"x": {}}}, ("only the key name", "a string")),
+    ],
+)
+def test_behind_a_reference_the_right_schema_is_told_or_none(schema: dict[str, Any], told: tuple[str, str]) -> None:
+    extra, missing = sorted(compile(schema).problems({"y": 1}), key=lambda each: each.found, reverse=True)
+    assert (extra.expected, missing.expected) == told
 
 
 def test_equal_schemas_are_compiled_once_and_changed_ones_again() -> None:
@@ -283,6 +343,28 @@ def test_references_and_combined_objects_are_followed() -> None:
     }
     assert decode_once(schema, {"a": "[1]", "b": "2", "c": "3"}) == {"a": [1], "b": 2, "c": "3"}
     assert decode_once({"additionalProperties": {"type": "integer"}}, {"x": "1"}) == {"x": 1}
+
+
+def test_a_reference_is_read_where_it_stands_or_not_at_all() -> None:
+    """Each of these properties may be a string: the validator says so, whatever `#/$defs/p` is elsewhere."""
+    anchored = {"type": "object", "properties": {"a": {"$ref": "#p"}}, "$defs": {"p": {"$anchor": "p"}}}
+    based = {
+        "$defs": {"p": {"type": "array"}},
+        "properties": {"a": {"$id": "inner", "$ref": "#/$defs/p", "$defs": {"p": {"type": "string"}}}},
+    }
+    through = {
+        "$id": "https://outer.example/",
+        "$defs": {"k": {"type": "array"}, "p": {"$id": "p", "$defs": {"k": True, "q": {"$ref": "#/$defs/k"}}}},
+        "properties": {"a": {"$ref": "#/$defs/p/$defs/q"}},
+    }
+    beside = {
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "definitions": {"p": {}},
+        "properties": {"a": {"$ref": "#/definitions/p", "type": "array"}},
+    }
+    for schema in (anchored, based, through, beside):
+        assert compile(schema).fits({"a": "[1]"})
+        assert decode_once(schema, {"a": "[1]"}) == {"a": "[1]"}
 
 
 def test_only_one_level_is_decoded_and_the_given_dict_stays() -> None:

@@ -65,6 +65,10 @@ class Validator:
             if hasattr(error, "kind"):
                 return described([error], self.schema)
             return (Problem("", "json", "a JSON value", str(error)[:200]),)
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException as error:  # a panic of the validator is no Exception
+            return (Problem("", "validator", "a value that can be judged", str(error)[:200] or type(error).__name__),)
 
 
 def _no_json_number(value: Any) -> str:
