@@ -23,14 +23,14 @@ TEXTS = {
     "history": "The same turn after 10 and after 1,000 messages of history. An earlier answer goes out as the call of "
     "`respond` that would have given it, with its result, so 1,000 messages of ours are 1,500 on the wire.",
     "start": "CPU seconds of a whole process, user and system. The goal: 0.4 for `import vancetope` and for the help.",
-    "extraction": "Each contestant reads the text; what misses the schema is dropped for everybody, as is a reply that "
-    "was reported as cut. *By hand*: replies with the value that a careful reader takes from them, *certain* where "
-    "readers would agree. *Written oddly*: a valid value in fences, between prose, after thinking, with trailing "
-    "commas, other quotes and the like. Under a permissive schema, one that takes nearly any object, ours accepts"
-    " only JSON as it stands or in a fence, so those replies stand in a line of their own. *Damaged*: cut, values"
-    " removed, dots, two objects and the like. *Wrong*: the value fits the schema and is not the one the text was"
-    " made from. *Guessed right*: it is that one, though its text is not all there, or only quoted. Everybody has"
-    " a process of its own; they run in turn, one at a time.",
+    "extraction": "Each contestant reads the text; what misses the schema is dropped for everybody, as is a reply "
+    "that was reported as cut. *By hand*: replies with the value that a careful reader takes from them, *certain* "
+    "where readers would agree. *Written oddly*: a valid value in fences, between prose, after thinking, with "
+    "trailing commas, other quotes and the like. *Doubt*: the schema takes nearly any object, or a comment may stand "
+    "for more entries; there ours may refuse what is not JSON as it stands or in a fence. *Damaged*: cut, values "
+    "removed, dots, two objects and the like. *Wrong*: the value fits the schema and is not the one the text was "
+    "made from. *Guessed right*: it is that one, though its text is not all there, or only quoted. Everybody has a "
+    "process of its own; they run in turn, one at a time.",
     "local": "SmolLM2-135M as it ships. *Held*: the turn ended by `respond`. *Value told*: the delivered message holds "
     "the value that only the tool knew.",
 }

@@ -23,10 +23,14 @@ FLOOD = "{" * 1_000_000
 
 
 def vancetope() -> Extractor:
-    from vancetope.schema import Extraction, extract
+    from vancetope.schema import Extraction, find
+    from vancetope.schema.validate import Validator, compile
+
+    compiled: dict[int, Validator] = {}
 
     def extractor(text: str, schema: Schema, finish: str) -> list[Any]:
-        found = extract(text, schema, finish)
+        validator = compiled.get(id(schema)) or compiled.setdefault(id(schema), compile(schema))
+        found = find(text, validator, finish)
         return [found.value] if isinstance(found, Extraction) else []
 
     return extractor
@@ -67,10 +71,9 @@ def _checked(read: Reader) -> Extractor:
     def extractor(text: str, schema: Schema, finish: str) -> list[Any]:
         if finish == "length":
             return []
-        validator = compiled.get(id(schema))
-        if validator is None:
-            validator = jsonschema_rs.validator_for(dict(schema), offline=True, validate_formats=False)
-            compiled[id(schema)] = validator
+        if id(schema) not in compiled:
+            compiled[id(schema)] = jsonschema_rs.validator_for(dict(schema), offline=True, validate_formats=False)
+        validator = compiled[id(schema)]
         try:
             value = read(text)
             return [value] if validator.is_valid(value) else []
