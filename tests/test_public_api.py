@@ -6,19 +6,34 @@ import asyncio
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Sequence
-from typing import assert_type
+from typing import Any, assert_type
 
 import pytest
+from pydantic import BaseModel
 
 import vancetope as vt
-from vancetope.backends.scripted import ScriptedBackend, gated, respond
+from vancetope.answer import AnswerError
+from vancetope.backends.scripted import ScriptedBackend, ScriptedText, gated, respond
 from vancetope.messages import Message, Usage
+from vancetope.schema import Rule
 
 NAMES = sorted(
     [
-        *("Backend", "Budget", "ConfigError", "Event", "File", "History", "Image", "Lane", "ModelError"),
+        *(
+            "Answer",
+            "AnswerFailed",
+            "Backend",
+            "Budget",
+            "ConfigError",
+            "Event",
+            "File",
+            "History",
+            "Image",
+            "Lane",
+            "ModelError",
+        ),
         *("ModelSettings", "Outcome", "Recipe", "Tool", "ToolContext", "Turn", "TurnFailed", "User"),
-        *("VancetopeError", "ask", "ask_blocking", "stream", "tool"),
+        *("VancetopeError", "ask", "ask_blocking", "query", "query_blocking", "stream", "tool"),
     ]
 )
 
@@ -81,10 +96,53 @@ def test_a_tool_is_typed() -> None:
     assert_type(vt.tool(get_time), vt.Tool)
 
 
+class Country(BaseModel):
+    name: str
+
+
+async def test_an_answer_is_typed() -> None:
+    said = ScriptedText(['{"name": "France"}'] * 4)
+    answer = await vt.query("Describe France.", Country, model=said)
+    assert_type(answer, vt.Answer[Country])
+    assert_type(answer.success, bool)
+    assert_type(answer.data, Country | None)
+    assert_type(answer.attempts, int)
+    assert_type(answer.error, AnswerError | None)
+    assert_type(answer.message, str)
+    assert_type(answer.rule, Rule | None)
+    assert_type(answer.usage, Usage)
+    assert_type(answer.cost, float | None)
+    assert_type(answer.unwrap(), Country)
+    assert_type(await vt.query("?", {"type": "object"}, model=said), vt.Answer[dict[str, Any]])
+
+
+async def test_what_an_answer_lacks_is_raised_by_unwrap() -> None:
+    answer = await vt.query("?", Country, model=ScriptedText(["no"]), max_attempts=1)
+    with pytest.raises(vt.AnswerFailed, match="max_attempts_exceeded") as caught:
+        answer.unwrap()
+    assert (caught.value.error, caught.value.exit_code) == ("max_attempts_exceeded", 5)
+    assert repr(answer).startswith("<Answer max_attempts_exceeded: ")
+
+
+async def test_an_option_that_query_does_not_have_is_a_type_error() -> None:
+    with pytest.raises(TypeError, match="turn_end"):
+        await vt.query("?", Country, turn_end="respond")  # type: ignore[call-overload]
+
+
+async def test_a_chat_has_no_use_for_the_recipe_of_questions_and_the_other_way_round() -> None:
+    with pytest.raises(vt.ConfigError, match="use query"):
+        await vt.ask("?", recipe="jeltz", model=ScriptedText([]))
+    with pytest.raises(vt.ConfigError, match="is for chats"):
+        await vt.query("?", Country, recipe="ford", model=ScriptedText([]))
+
+
 def test_blocking_works_in_a_script() -> None:
     turn = vt.ask_blocking("Hi", model=ScriptedBackend([respond("Hello!")]))
     assert_type(turn, vt.Turn)
     assert turn.message == "Hello!"
+    said = ScriptedText(['{"name": "France"}'] * 2)
+    assert_type(vt.query_blocking("?", Country, model=said), vt.Answer[Country])
+    assert_type(vt.query_blocking("?", {"type": "object"}, model=said), vt.Answer[dict[str, Any]])
 
 
 def test_blocking_works_inside_a_running_loop() -> None:
