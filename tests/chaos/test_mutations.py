@@ -1,4 +1,7 @@
-"""The mutation test with a fresh seed: what fails is stored and replayed in every run of the tests from then on."""
+"""The mutation test with a fresh seed: what fails is stored and replayed in every run of the tests from then on.
+
+A wrong value is always a failure; values that were missed are, where they are too many.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from tests.schema.mutation_corpus import CORPUS
 from tests.schema.mutations import Tally, cases, sample, store
 
 CASES = 5_000
+RECOVERY = 0.99
 
 
 @pytest.mark.chaos
@@ -23,7 +27,8 @@ def test_a_fresh_seed_finds_nothing_lost_and_nothing_wrong(capsys: pytest.Captur
     with capsys.disabled():
         print(f"\nmutation seed {seed}: {len(made):,} cases, {len(published)} values of published schemas")  # noqa: T201
     tally = Tally.of(made)
-    store(case for case, _ in [*tally.wrong, *tally.missed])
     wrong, recovered, told = len(tally.wrong), tally.recovery, tally.told()  # no values of others in pytest's words
+    store(case for case, _ in tally.wrong)
+    store(case for case, _ in tally.missed if recovered < RECOVERY)
     assert wrong == 0, told
-    assert recovered >= 0.99, told
+    assert recovered >= RECOVERY, told
