@@ -11,6 +11,7 @@ from vancetope.schema.problems import pointer_of, resolved, steps_of
 from vancetope.schema.strict import MAX_DEPTH, deeper_than
 
 MAX_UNKNOWN = 8
+_MANY = 200  # so many different ones are no typos: the search ends
 
 # What each draft added, in its order. No draft's set loses a word: what a later one dropped is history, not a typo.
 _ADDED: dict[str, frozenset[str]] = {
@@ -110,6 +111,7 @@ _ELSEWHERE = {
     "min": "minimum",
     "nullable": "type",
     "optional": "required",
+    "property": "properties",
     "regex": "pattern",
     "values": "enum",
 }
@@ -153,9 +155,10 @@ def unknown_keywords(schema: Any) -> tuple[Unknown, ...]:
     found = list(places(root))
     holders = {holder for place in found for holder in _holders(place.schema)}
     first: dict[tuple[str, str], Unknown] = {}
-    for place in found:
-        for each in _unknown_of(place, holders):
-            first.setdefault((each.draft, each.keyword), each)
+    for each in (each for place in found for each in _unknown_of(place, holders)):
+        first.setdefault((each.draft, each.keyword), each)
+        if len(first) == _MANY:
+            break
     return tuple(sorted(first.values(), key=lambda each: not (each.meant or each.since))[:MAX_UNKNOWN])
 
 
@@ -250,10 +253,15 @@ def _nearest(keyword: str, draft: str) -> str:
         if dollar and not each.startswith("$"):
             continue
         target = _plain(each)
-        allowed = 0 if len(target) <= 3 else 1 if len(target) < 8 else 2
+        allowed = _allowed(target) or dollar
         if abs(len(plain) - len(target)) <= allowed and (apart := _distance(plain, target)) <= allowed:
             near.append((apart, each))
     return min(near)[1] if near else ""
+
+
+def _allowed(target: str) -> int:
+    """By how many letters a word may miss this one: short ones are other words too soon."""
+    return 0 if len(target) <= 3 else 1 if len(target) < 8 else 2 if len(target) < 14 else 3
 
 
 def _plain(keyword: str) -> str:
