@@ -1,3 +1,4 @@
+# ruff: noqa: RUF001  typographic and full-width signs are the subject here
 """What holds for any value, any text and any size."""
 
 from __future__ import annotations
@@ -147,7 +148,7 @@ def test_two_different_objects_that_fit_are_ambiguous(one: Any, other: Any, betw
 
 
 SIGNS = (
-    [
+    *(
         "{",
         "}",
         "[",
@@ -167,9 +168,9 @@ SIGNS = (
         "\\",
         "\\u",
         "\t",
-    ]
-    + ["<think>", "</think>", "[THINK]", "<|channel|>", "final", "<|message|>", "<|end|>", "\x1b[0m", "\x1b[A", "\x1b"]
-    + [
+    ),
+    *("<think>", "</think>", "[THINK]", "<|channel|>", "final", "<|message|>", "<|end|>", "\x1b[0m", "\x1b[A", "\x1b"),
+    *(
         "//",
         "/*",
         "*/",
@@ -190,8 +191,8 @@ SIGNS = (
         "-",
         ".",
         "e",
-    ]
-    + ['"a"', '"a":', "a:", '{"a": 1}', '{"a": 2}', "{'a': 1,}", '{"a": 1', "x ", "\u200b", "\ufeff", "\ud800", "\x00"]
+    ),
+    *('"a"', '"a":', "a:", '{"a": 1}', '{"a": 2}', "{'a': 1,}", '{"a": 1', "x ", "\u200b", "\ufeff", "\ud800", "\x00"),
 )
 A: dict[str, Any] = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
 SCHEMAS: list[dict[str, Any]] = [

@@ -1,4 +1,5 @@
-"""The rules of extraction, each with its whole kind: where a value is found, by which rule, and where doubt means no."""
+# ruff: noqa: RUF001  typographic and full-width signs are the subject here
+"""The rules of extraction, each with its whole kind: what is found by which rule, and where doubt means no."""
 
 from __future__ import annotations
 
@@ -345,6 +346,7 @@ def test_what_opens_and_cannot_be_read_to_its_end_blocks_the_text(text: str) -> 
         f'"owner": {MARA}}}',
         f"'owner' : {MARA},",
         f"{MARA}]",
+        "{}}",
         f"{MARA}\n  ]\n}}",
         f"{MARA}, // ... and more",
         f"the call f({MARA})",

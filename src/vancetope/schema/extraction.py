@@ -10,7 +10,7 @@ from typing import Any
 from vancetope.schema import reasoning, transport, validate
 from vancetope.schema.candidates import Candidates, candidates
 from vancetope.schema.problems import Problem, resolved
-from vancetope.schema.reading import MAX_TRAILING, Reading, Reason, Rule
+from vancetope.schema.reading import MAX_TRAILING, Reason, Rule
 from vancetope.schema.signs import BLANK
 from vancetope.schema.strict import MAX_BYTES, NotJson, parse, same
 from vancetope.schema.validate import Validator

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from vancetope.schema.signs import BLANK, BRACES_CLOSED, COLONS, OPENING, QUOTES
+from vancetope.schema.signs import BLANK, BRACES_CLOSED, BRACES_OPEN, COLONS, OPENING, QUOTES
 
 _NEAR = 200
 _LETTER = re.compile(r"[^\W_]")
@@ -16,6 +16,7 @@ _MEMBER = re.compile(rf"[{QUOTES}][{BLANK}]*+[{COLONS}]$")
 _END_OF_REST = re.compile(rf"[\n{re.escape(OPENING)}]|<\|")
 _MARKUP = re.compile(r"</?[a-z][^<>]{0,60}>", re.IGNORECASE)
 _COMMENT = re.compile(r"(?://|/\*|\#)(?!.*(?:\.\.|\u2026))")
+_FULL = re.compile(rf"[{BRACES_OPEN}][{BLANK}]*+[^{BLANK}{BRACES_CLOSED}].*[{BRACES_CLOSED}]", re.DOTALL)
 _STRAY = re.compile(rf"[{BLANK},]*+([}}\]][{BLANK},}}\]]*+)")
 
 
@@ -24,12 +25,12 @@ def stands_apart(text: str, floor: int, start: int, end: int, ceiling: int) -> b
 
     In its line (not before `floor`, not behind `ceiling`) nothing stands before it but signs, or a label: what ends
     with a colon, an arrow, markup or a call. Nothing stands behind it but signs, markup or a comment. One brace too
-    many is a slip; other brackets behind it say that it stood inside another value.
+    many is a slip behind an object with members; other brackets behind it say that it stood inside another value.
     """
     begin = max(floor, text.rfind("\n", floor, start) + 1)
     before = text[max(begin, start - _NEAR) : start].strip(BLANK)
     stray = _STRAY.match(text, end, ceiling)
-    if stray and (text[end - 1] not in BRACES_CLOSED or stray.group(1).strip(BLANK) != "}"):
+    if stray and (stray.group(1).strip(BLANK) != "}" or not _FULL.fullmatch(text, start, end)):
         return False
     return _introduces(before) and _ends(text[end : min(ceiling, end + _NEAR)])
 

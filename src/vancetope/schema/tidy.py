@@ -170,12 +170,13 @@ class _Rewriter:
             self._key(self._quoted(token, line_breaks=False))
 
     def _word(self, token: str) -> None:
-        if token in _LITERALS:
-            self._scalar(_LITERALS[token])
-        elif self._in_object() and self.expect in ("first", "element"):
+        is_key = self._in_object() and self.expect in ("first", "element")
+        if is_key and (token.islower() or token not in _LITERALS):
             self._key(f'"{token}"')
+        elif not is_key and token in _LITERALS:
+            self._scalar(_LITERALS[token])
         else:
-            raise _NoReading(f"{_shown(token)} is no JSON value")
+            raise _NoReading(f"{_shown(token)} is no {'key' if is_key else 'value'} of JSON")
 
     def _push(self, bracket: str) -> None:
         self.out.append(bracket)
