@@ -119,12 +119,10 @@ def _imported(module: str) -> ModuleType:
     except BaseException as error:
         missing = error.name if isinstance(error, ModuleNotFoundError) else None
         if missing and f"{module}.".startswith(f"{missing}."):
-            raise Refused(f"--schema: there is no module {missing}, and no file {module}:...") from None
+            raise Refused(f"--schema: there is no module {missing}, and no file of that name") from None
         why = one_line(f"{type(error).__name__}: {error}".removesuffix(": "), 300)
         raise Refused(f"--schema: the module {module} cannot be imported: {why}") from None
 
 
 def _classes(found: Any) -> list[str]:
-    return (
-        [name for name, value in vars(found).items() if isinstance(value, type)] if hasattr(found, "__dict__") else []
-    )
+    return [name for name, value in getattr(found, "__dict__", {}).items() if isinstance(value, type)]
