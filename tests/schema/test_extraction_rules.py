@@ -341,6 +341,7 @@ def test_what_opens_and_cannot_be_read_to_its_end_blocks_the_text(text: str) -> 
         f"// {MARA}",
         f"<!-- {MARA} -->",
         f"~~{MARA}~~",
+        f"~~~{MARA}~~~",
         f"<del>{MARA}</del>",
         f"Look: ```json {MARA} ``` as in the text.",
         f'"owner": {MARA}}}',

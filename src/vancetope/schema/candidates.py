@@ -144,9 +144,9 @@ def _fence(scan: Candidates, event: re.Match[str]) -> int:
     line_end = _end_of_line(text, tag.end())
     first = _NOT_BLANK.search(text, tag.end(), line_end)
     is_json = tag.group(1).lower() in _JSON_TAGS
-    inline = first is not None and first.group() in OPENING
+    inline = marks[0] == "`" and first is not None and first.group() in OPENING
     fence = _Fence(marks, event.start(), tag.end() if inline else line_end, inline, before.isspace(), is_json)
-    if not (is_json and inline) and (closed := _closed_in_line(text, marks, tag.end(), line_end)):
+    if marks[0] == "`" and not (is_json and inline) and (closed := _closed_in_line(text, marks, tag.end(), line_end)):
         return closed
     if not is_json:
         return _closing_line(text, marks, line_end)[1]
