@@ -177,7 +177,7 @@ def official(draft: str) -> Iterator[tuple[str, dict[str, Any], list[dict[str, A
 
 
 def reason(error: InvalidSchema) -> str:
-    if "Unknown meta-schema: 'http://localhost:1234/" in str(error):
+    if "$schema names a draft" in str(error):
         return METASCHEMA
     assert "Resource 'http://localhost:1234/" in str(error)
     return REMOTE

@@ -166,6 +166,24 @@ def test_older_drafts_are_known_by_their_schema_uri() -> None:
     assert compile(draft7).problems([1])[0].pointer == "/0"
 
 
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"$schema": "", "$vocabulary": {}, "type": "string"},
+        {"$schema": "https://own.example/m", "$id": "https://own.example/m", "$vocabulary": {}, "type": "string"},
+        {"$schema": "https://json-schema.org/draft/2020-12/meta/core", "type": "string"},
+        {"allOf": [{"$id": "q", "$schema": "q", "$vocabulary": {}, "type": "string"}]},
+        {"$schema": "http://json-schema.org/draft-03/schema#"},
+        {"$schema": "m", "$defs": {"a": {"$id": "m", "$vocabulary": {}}}, "type": "string"},
+    ],
+)
+def test_a_draft_of_its_own_is_refused(schema: dict[str, Any]) -> None:
+    """Such a schema may say that its `type` is no keyword, and then everything fits."""
+    with pytest.raises(InvalidSchema, match=r"\$schema names a draft"):
+        compile(schema)
+    assert compile({"const": schema, "properties": {"$schema": True}}).fits(schema)
+
+
 def test_formats_are_a_gate_only_when_asked() -> None:
     schema = {"type": "string", "format": "date"}
     assert compile(schema).fits("tomorrow")

@@ -80,6 +80,7 @@ _URIS = {
     "json-schema.org/draft-07/schema": "draft-07",
     "json-schema.org/draft/2019-09/schema": "draft 2019-09",
     "json-schema.org/draft/2020-12/schema": "draft 2020-12",
+    "json-schema.org/schema": "draft 2020-12",
 }
 _NEWEST = "draft 2020-12"
 
@@ -184,7 +185,7 @@ def places(root: Any) -> Iterator[Place]:
         if not isinstance(schema, dict) or id(schema) in seen:
             continue
         seen.add(id(schema))
-        draft = _draft_of(schema) or draft
+        draft = draft_of(schema) or draft
         yield Place(path, schema, draft)
         tree.extend((path + below, each, draft) for below, each in reversed(list(_subschemas(schema, draft))))
         if target := _local(schema):
@@ -215,7 +216,8 @@ def _unknown_of(place: Place, holders: set[_Path]) -> Iterator[Unknown]:
             yield Unknown(pointer_of(place.path), keyword, place.draft, meant, since)
 
 
-def _draft_of(schema: dict[str, Any]) -> str | None:
+def draft_of(schema: dict[str, Any]) -> str | None:
+    """The draft that the `$schema` of this schema object names; null where it has none, or one of its own."""
     uri = schema.get("$schema")
     return _URIS.get(uri.rstrip("#").partition("://")[2]) if isinstance(uri, str) else None
 

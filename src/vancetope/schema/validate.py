@@ -15,6 +15,7 @@ from typing import Any
 
 from vancetope.errors import ConfigError
 from vancetope.schema.anchors import name_apart
+from vancetope.schema.keywords import draft_of, places
 from vancetope.schema.problems import Problem, described, resolved, resource, sentence
 from vancetope.schema.strict import MAX_DEPTH, NotJson, deeper_than, parse
 
@@ -138,6 +139,8 @@ def _fresh(text: str, formats: bool) -> Validator:
     import jsonschema_rs
 
     schema = given = json.loads(text)
+    if '"$schema"' in text:
+        _refuse_own_drafts(schema)
     try:
         if text.count('"$dynamicAnchor"') > 1:
             given = json.loads(text)
@@ -151,6 +154,15 @@ def _fresh(text: str, formats: bool) -> Validator:
     except BaseException as error:  # a panic of the validator is no Exception
         raise InvalidSchema(f"the schema is invalid: {str(error)[:500] or type(error).__name__}") from None
     return Validator(schema, compiled)
+
+
+def _refuse_own_drafts(schema: dict[str, Any]) -> None:
+    """A metaschema of the schema's own may switch keywords off, `type` and all: what is checked is up to the drafts."""
+    for place in places(schema):
+        uri = place.schema.get("$schema")
+        if isinstance(uri, str) and not draft_of(place.schema):
+            shown = json.dumps(uri[:200], ensure_ascii=False)
+            raise InvalidSchema(f"the schema is invalid: $schema names a draft from 4 to 2020-12, which {shown} is not")
 
 
 class InvalidPattern(ValueError):
