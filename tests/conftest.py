@@ -26,7 +26,7 @@ pytest_plugins = ["skip_rule"]
 # Where a function of ours may block the event loop, as (file ending, functions), with the reason.
 MAY_BLOCK: list[tuple[str, set[str]]] = [
     # Once, before the first request: a project's settings and the bundled recipe are small files on this machine.
-    ("vancetope/prepare.py", {"prepare"}),
+    ("vancetope/prepare.py", {"prepare", "prepare_question"}),
 ]
 
 _HOME = pytest.StashKey[tempfile.TemporaryDirectory[str]]()
