@@ -55,11 +55,6 @@ def broken(draft: Draft | None, random: Random) -> Reply | None:
     return Reply(written(LEXICAL[around][1](draft, random) or draft))
 
 
-def broken_text(text: str, *, whole: bool = True) -> Reply | None:
-    """The reply with this text, unless it is JSON from its first to its last character."""
-    return None if is_json(text) else Reply(text, whole=whole)
-
-
 def is_json(text: str) -> bool:
     """Whether a text is one JSON value, without NaN, half a surrogate pair, or a key that has two values."""
 
@@ -322,7 +317,8 @@ def _two(draft: Draft, random: Random, template: str, *, ordered: bool) -> Reply
     if not ordered:
         random.shuffle(pair)
     before, between, after = template.split("{}")
-    return broken_text(f"{before}{pair[0]}{between}{pair[1]}{after}")
+    text = f"{before}{pair[0]}{between}{pair[1]}{after}"
+    return None if is_json(text) else Reply(text)
 
 
 def _text_of(draft: Draft, value: Any) -> str:
@@ -349,10 +345,11 @@ def draft_then_final(draft: Draft, random: Random) -> Reply | None:
 
 @damage
 def started_again(draft: Draft, random: Random) -> Reply | None:
-    """A first part, then the whole object from its beginning."""
+    """A first part, then the whole object from its beginning; not where that could be a value in the first."""
     other = variant(draft.instance, random) if random.random() < 0.7 else draft.instance.value
     text = _text_of(draft, other)
-    return Reply(text[: random.randint(1, len(text) - 1)] + random.choice(["", "\n", " "]) + written_object(draft))
+    both = text[: random.randint(1, len(text) - 1)] + random.choice(["", "\n", " "]) + written_object(draft)
+    return None if any(map(is_json, (f"{both}}}", f"{both}]}}", f"{both}}}}}"))) else Reply(both)
 
 
 # The object is not the answer.
