@@ -375,12 +375,15 @@ def test_a_reference_is_read_where_it_stands_or_not_at_all() -> None:
         "$defs": {"k": {"type": "array"}, "p": {"$id": "p", "$defs": {"k": True, "q": {"$ref": "#/$defs/k"}}}},
         "properties": {"a": {"$ref": "#/$defs/p/$defs/q"}},
     }
-    beside = {
+    beside: dict[str, Any] = {
         "$schema": "http://json-schema.org/draft-07/schema#",
         "definitions": {"p": {}},
         "properties": {"a": {"$ref": "#/definitions/p", "type": "array"}},
     }
-    for schema in (anchored, based, through, beside):
+    before = {"$schema": "http://json-schema.org/draft-04/schema#", "properties": {"a": {"const": [1]}}}
+    within = {**beside, "properties": {"a": {"$id": "in", "allOf": [{"$ref": "#/definitions/q", "type": "array"}]}}}
+    within["properties"]["a"]["definitions"] = {"q": {}}
+    for schema in (anchored, based, through, beside, before, within):
         assert compile(schema).fits({"a": "[1]"})
         assert decode_once(schema, {"a": "[1]"}) == {"a": "[1]"}
 

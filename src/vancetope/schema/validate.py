@@ -273,11 +273,17 @@ def _types(schema: Any, root: Any, seen: frozenset[str]) -> frozenset[str]:
 
 def _read(schema: Mapping[str, Any], root: Any) -> tuple[Mapping[str, Any], Any]:
     """The schema as its draft reads it, and what its references start from: up to draft-07 nothing counts beside a
-    `$ref`."""
-    draft = root.get("$schema") if isinstance(root, Mapping) else None
-    if isinstance(draft, str) and "/draft-0" in draft and isinstance(schema.get("$ref"), str):
+    `$ref`, and draft-04 has no `const`."""
+    draft = str(root.get("$schema", "")) if isinstance(root, Mapping) else ""
+    if "/draft-0" in draft and isinstance(schema.get("$ref"), str):
         return {"$ref": schema["$ref"]}, root
-    return schema, resource(schema, root)
+    base = resource(schema, root)
+    if base is not root:
+        base = {"$schema": draft, **base}
+        draft = str(base["$schema"])
+    if "/draft-04" in draft:
+        schema = {key: each for key, each in schema.items() if key != "const"}
+    return schema, base
 
 
 def _list(schema: Mapping[str, Any], keyword: str) -> list[Any]:
