@@ -41,5 +41,8 @@ def _target(at: Any, root: Mapping[str, Any]) -> Any:
     for _ in range(HOPS):
         if not isinstance(at, Mapping) or not isinstance(at.get("$ref"), str) or not at["$ref"].startswith("#"):
             return at
-        at = resolved(root, at["$ref"])
+        named = resolved(root, at["$ref"])
+        if named is None:  # only the validator knows what it names
+            return at
+        at = named
     return at
