@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import vancetope as vt
 from vancetope.backends.base import CallPiece, Piece, Request, Restarted, TextPiece, ThinkingPiece
 from vancetope.backends.scripted import (
     Answer,
@@ -19,6 +20,7 @@ from vancetope.backends.scripted import (
     ScriptExhausted,
     action,
     as_action,
+    as_envelope,
     call,
     calls,
     cut,
@@ -39,6 +41,7 @@ from vancetope.backends.scripted import (
 )
 from vancetope.errors import AuthRefused, ConfigError, ModelError, RateLimited, ServerFailed
 from vancetope.messages import Assistant, Call, Finish, Reply, Result, ToolSpec, Usage, User
+from vancetope.outcome import EnforcementName, Outcome
 
 ASKED = Request(model="scripted:test", system="be brief", messages=(User("What time is it in Paris?"),))
 RESPOND = ToolSpec("respond", "ends the turn", {"type": "object"})
@@ -331,3 +334,20 @@ async def test_closing_is_remembered() -> None:
     backend = ScriptedBackend([])
     await backend.aclose()
     assert backend.closed
+
+
+@pytest.mark.parametrize("enforcement", ["native", "constrained", "prompted"])
+@pytest.mark.parametrize("name", ["hello", "echo"])
+async def test_the_scripts_by_name_keep_every_contract(name: str, enforcement: EnforcementName) -> None:
+    turn = await vt.ask("Guten Tag!", model=f"scripted:{name}", enforcement=enforcement)
+    assert (turn.outcome, turn.model_calls) == (Outcome.RESPOND, 1)
+
+
+def test_a_reply_is_written_as_an_envelope_whole_or_cut() -> None:
+    both = calls(call("a", x=1), call("b"), text="Hm.")
+    made = '[{"name": "a", "arguments": {"x": 1}}, {"name": "b", "arguments": {}}]'
+    assert as_envelope(both) == say(f'{{"content": "Hm.", "tool_calls": {made}}}')
+    assert as_envelope(cut(call("a", x=1), 4)).text == '{"content": "", "tool_calls": [{"name": "a", "arguments": {"x"'
+    assert as_envelope(cut(say("Hello"), 3)).text == '{"content": "Hel'
+    for reply in (empty(), say(" "), refuse("No."), malformed(), as_envelope(say("Hi"))):
+        assert as_envelope(reply) is reply

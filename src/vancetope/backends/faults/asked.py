@@ -60,8 +60,8 @@ class Asked:
 
     @property
     def tools(self) -> Mapping[str, Mapping[str, Any]]:
-        """The offered tools, name to JSON Schema of the arguments, from `tools` or from an action schema; of an envelope's
-        tools all that is known is the example of each."""
+        """The offered tools, name to JSON Schema of the arguments, from `tools` or from an action schema; of an
+        envelope's tools all that is known is the example of each."""
         offered = self.body.get("tools")
         found = {}
         for each in offered if isinstance(offered, list) else []:
@@ -72,8 +72,8 @@ class Asked:
 
     @property
     def result(self) -> str | None:
-        """The text of the last message, if that is a tool's result; in the action and the envelope form, what follows one
-        that does not end the turn."""
+        """The text of the last message, if that is a tool's result; in the action and the envelope form, what follows
+        one that does not end the turn."""
         last = self.messages[-1] if self.messages else {}
         if last.get("role") == "tool":
             return text_of(last.get("content"))

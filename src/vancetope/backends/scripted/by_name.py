@@ -86,6 +86,8 @@ BUILT_IN: Mapping[str, Callable[[Request], Reply]] = {"hello": hello, "echo": ec
 def _deliver(request: Request, message: str) -> Reply:
     if any(tool.name == RESPOND for tool in request.tools):
         return respond(message, awaiting_user_input=True)
+    if request.envelope and f'"{RESPOND}"' in request.system:
+        return respond(message, awaiting_user_input=True)
     if request.response_schema is None:
         return say(message)
     schema = json_text(request.response_schema)

@@ -131,13 +131,14 @@ def as_action(reply: Reply) -> Reply:
 
 
 def as_envelope(reply: Reply) -> Reply:
-    """A reply as the envelope of a prompted model, text and calls in it; blank replies and those that failed unchanged.
+    """A reply as the envelope of a prompted model, text and calls in it; unchanged are blank replies, those that
+    failed, and a text that is an envelope.
 
     Arguments that are no JSON stay as they are inside the envelope, so a broken call is a broken envelope.
     """
     if reply.finish in (Finish.REFUSAL, Finish.CONTENT_FILTER, Finish.MALFORMED_CALL):
         return reply
-    if not reply.calls and not reply.text.strip():
+    if not reply.calls and (not reply.text.strip() or _is_envelope(reply.text)):
         return reply
     made = [f'{{"name": {json_text(each.name)}, "arguments": {each.arguments or "{}"}}}' for each in reply.calls]
     text = f'{{"content": {json_text(reply.text)}, "tool_calls": [{", ".join(made)}]}}'
@@ -145,6 +146,14 @@ def as_envelope(reply: Reply) -> Reply:
         text = text[:-3] if reply.calls else text[: text.rindex('", "tool_calls"')]
     finish = Finish.STOP if reply.finish is Finish.TOOL_CALLS else reply.finish
     return replace(reply, text=text, calls=(), finish=finish)
+
+
+def _is_envelope(text: str) -> bool:
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return False
+    return isinstance(value, dict) and value.keys() == {"content", "tool_calls"}
 
 
 def reply_of(answer: Reply | str) -> Reply:
