@@ -12,7 +12,7 @@ from vancetope.errors import ConfigError
 from vancetope.inputs import user_message
 from vancetope.messages import User
 from vancetope.models.base import ModelInfo
-from vancetope.schema.keywords import Unknown, unknown_keywords
+from vancetope.schema.keywords import unknown_keywords
 from vancetope.schema.problems import Problem, pointer_of, shown
 from vancetope.schema.validate import InvalidSchema, Validator, json_types
 from vancetope.schema.validate import compile as compiled
@@ -66,13 +66,9 @@ def _question(
 
 
 def _notices(schema: Mapping[str, Any], validator: Validator) -> list[str]:
-    odd = [_odd(each) for each in unknown_keywords(schema)]
+    """What is odd about a schema: likely typos (a note of its author's is none), and that it says next to nothing."""
+    odd = [str(each) for each in unknown_keywords(schema) if each.meant or each.since]
     return [*odd, sentences.OPEN_SCHEMA] if _is_permissive(validator) else odd
-
-
-def _odd(each: Unknown) -> str:
-    near = f"; did you mean {each.meant}?" if each.meant else ""
-    return sentences.ODD_KEYWORD.format(pointer=each.pointer or "its top", keyword=each.keyword, near=near)
 
 
 def _is_permissive(validator: Validator) -> bool:
