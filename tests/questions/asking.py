@@ -129,9 +129,14 @@ async def put(
         made = Put(answer, events, running.requests, running)
         assert running.violations == []
         assert [each for each in running.repeats if each.after not in RETRIED] == [], "asked twice the same"
-    most = options.get("max_attempts", 3)
-    keeps_promises(made, schema, most if isinstance(most, int) else 3)
+    keeps_promises(made, schema, most_attempts(options))
     return made
+
+
+def most_attempts(options: Mapping[str, Any]) -> int:
+    """The most attempts there may be with these options; ten where a recipe decides, or where the number is wrong."""
+    given = options.get("max_attempts", 3)
+    return given if isinstance(given, int) and 1 <= given <= 10 else 10
 
 
 # Answers of a server after which the client may send the very same request again.
@@ -175,8 +180,7 @@ async def play(
     asked = {"enforcement": enforcement, **options}
     answer = await vancetope.query(prompt, schema, model=backend, journal=journal, on_event=events.append, **asked)
     made = Put(answer, events, [as_asked(each) for each in backend.requests])
-    most = options.get("max_attempts", 3)
-    keeps_promises(made, schema, most if isinstance(most, int) else 3)
+    keeps_promises(made, schema, most_attempts(options))
     if replayed:
         await replays(answer, journal, prompt, schema, backend.info, asked)
     return made
