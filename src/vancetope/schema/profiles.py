@@ -42,7 +42,7 @@ class Profile:
     max_enum_values: int | None = None
     max_enum_text: tuple[int, int] | None = None  # an enum of more values than the first has at most so many characters
     max_text: int | None = None  # characters of all names, definition names and enum values
-    max_bytes: int | None = None
+    max_grammar: int | None = None  # bytes of llama.cpp's grammar for it, where that is more than four times the schema
 
 
 _BASE = frozenset(
@@ -118,7 +118,7 @@ _GBNF = Profile(
 )
 _XGRAMMAR = Profile(
     name="xgrammar",
-    keywords=_BASE | _RANGES | _ITEMS | _LENGTHS | {"pattern", "format", "prefixItems"},
+    keywords=_BASE | _RANGES | _ITEMS | {"pattern", "format", "prefixItems"},
     formats=_RFC_FORMATS,
     enum_types=_SCALARS,
     ranged_types=frozenset({"integer"}),
@@ -135,7 +135,7 @@ PROFILES: Mapping[str, Profile] = {
         _LLGUIDANCE,
         _GBNF,
         _XGRAMMAR,
-        replace(_GBNF, name="ollama", max_bytes=32_768),
+        replace(_GBNF, name="ollama", max_grammar=32_768),
     )
 }
 """The profiles by name. Where the facts come from:
@@ -149,6 +149,7 @@ PROFILES: Mapping[str, Profile] = {
 - `llguidance`: the page of its JSON Schema converter (our own model's server; llama.cpp built with it).
 - `gbnf`: llama.cpp's own converter: siblings of `anyOf` and `$ref` are passed over, lengths beside a pattern too, only
   integers have bounds, a repetition of 2,000 or more is refused, and keys beside free ones may not need escapes.
-- `xgrammar`: vLLM's check of a schema before it gives it to xgrammar, which loses lengths beside a pattern or format.
+- `xgrammar`: vLLM's check of a schema before it gives it to xgrammar. Lengths are left out: they forbid every escape in
+  the string (measured with 0.2.9: no backslash, quote or line break), and are lost beside a pattern or format.
 - `ollama`: the same converter as `gbnf`; its buffer for the finished grammar holds 32 KB, or four times the schema.
 """

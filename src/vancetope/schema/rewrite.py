@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from vancetope.schema.profiles import PROFILES, Profile
+from vancetope.schema.profiles import PROFILES
 from vancetope.schema.rewrite_leaves import Written, union_of
 from vancetope.schema.rewrite_limits import hold
 from vancetope.schema.rewrite_reading import Refused, Source, UnsuitedReason
@@ -27,7 +27,7 @@ from vancetope.schema.rewrite_writing import Writer
 from vancetope.schema.strict import MAX_DEPTH, deeper_than
 from vancetope.schema.validate import InvalidSchema, compile
 
-_ROOMS = (32, 1)
+_ROOMS = (32, 4, 0)
 """How many alternatives a union may be multiplied into, and what is tried where that grows too large."""
 
 
@@ -59,7 +59,10 @@ class Rewritten:
             value, start = value[self.wrapper], f"/properties/{self.wrapper}"
         if not self._marks:
             return value
-        return restored(self.schema, start, self._marks, value, self._fits)
+        try:
+            return restored(self.schema, start, self._marks, value, self._fits)
+        except RecursionError:  # as deep as allowed, through a union at each level
+            return value
 
     def _fits(self, value: Any) -> bool:
         try:
@@ -83,22 +86,28 @@ def rewrite(schema: Mapping[str, Any], profile: str) -> Rewritten | Unsuited:
     keywords are multiplied into. Raises `KeyError` for a profile that does not exist.
     """
     limits = PROFILES[profile]
-    refused: Refused | None = None
+    refused = Refused("too_large", "")
+    try:
+        source = Source(schema)
+    except Refused as error:
+        return Unsuited(error.reason, str(error))
     for room in _ROOMS:
+        writer = Writer(source, limits, room)
         try:
-            return _rewritten(schema, limits, room)
+            return _rewritten(schema, writer)
         except Refused as error:
             refused = error
-            if error.reason not in ("too_large", "too_many_properties", "too_many_unions", "too_many_values"):
+            if not writer.is_multiplied or error.reason not in _LARGE:
                 break
-    assert refused is not None
     return Unsuited(refused.reason, str(refused))
 
 
-def _rewritten(schema: Mapping[str, Any], profile: Profile, room: int) -> Rewritten:
-    source = Source(schema)
-    writer = Writer(source, profile, room)
-    body = _root(writer, writer.value((source.root,), frozenset(), 0))
+_LARGE = ("too_large", "too_many_optional", "too_many_properties", "too_many_unions", "too_many_values")
+
+
+def _rewritten(schema: Mapping[str, Any], writer: Writer) -> Rewritten:
+    profile = writer.profile
+    body = _root(writer, writer.value((writer.source.root,), frozenset(), 0))
     wrapper = None
     if "anyOf" in body and not profile.root_union:
         wrapper = _unused("answer", body)

@@ -13,6 +13,7 @@ from vancetope.schema.rewrite_patterns import portable
 from vancetope.sentences import SCHEMA_NOTES
 
 _LARGEST_NUMBER = 2**53
+_SAID_VALUES = 20
 
 Written = dict[str, Any]
 """A schema of the rewrite; None in its place where no value fits."""
@@ -31,7 +32,6 @@ class Leaves:
         for keyword, number in counts.items():
             if number is None:
                 continue
-            number = int(number)
             least = profile.max_least_items if keyword == "minItems" else None
             total = self._repeats + number if keyword == "maxItems" else 0
             fits = profile.max_repeats is None or number <= profile.max_repeats
@@ -45,8 +45,10 @@ class Leaves:
                     held[keyword] = least
         return held
 
-    def string(self, all_of: Merged, said: list[str]) -> Written:
+    def string(self, all_of: Merged, said: list[str]) -> Written | None:
         profile, body = self.profile, {"type": "string"}
+        if (all_of.count("minLength") or 0) > all_of.bounds.get("maxLength", math.inf):
+            return None
         ruled = False
         for keyword in ("pattern", "format"):
             for value in all_of.each.get(keyword, ()):
@@ -56,22 +58,23 @@ class Leaves:
                     body[keyword], ruled = held, True
                 else:
                     said.append(SCHEMA_NOTES[keyword].format(value[:200]))
-        lengths = {key: all_of.bounds.get(key) or None for key in ("minLength", "maxLength")}
-        if all_of.bounds.get("maxLength") == 0:
-            lengths["maxLength"] = 0
+        lengths = {"minLength": all_of.count("minLength") or None, "maxLength": all_of.count("maxLength")}
         if ruled and profile.string_rules == "one":
             said.extend(SCHEMA_NOTES[key].format(number) for key, number in lengths.items() if number is not None)
             return body
         return body | self.counts(lengths, said)
 
-    def number(self, kind: str, all_of: Merged, said: list[str]) -> Written:
+    def number(self, kind: str, all_of: Merged, said: list[str]) -> Written | None:
         profile, body = self.profile, {"type": kind}
+        bounds = dict(range_of(all_of.bounds, kind == "integer"))
+        if is_empty_range(bounds):
+            return None
         for step in all_of.each.get("multipleOf", ()):
             if "multipleOf" in profile.keywords and "multipleOf" not in body:
                 body["multipleOf"] = step
             else:
                 said.append(SCHEMA_NOTES["multipleOf"].format(step))
-        for keyword, bound in range_of(all_of.bounds, kind == "integer"):
+        for keyword, bound in bounds.items():
             inclusive = keyword.replace("exclusiveM", "m")
             if kind not in profile.ranged_types or abs(bound) > _LARGEST_NUMBER or inclusive not in profile.keywords:
                 said.append(SCHEMA_NOTES[keyword].format(bound))
@@ -97,11 +100,11 @@ class Leaves:
                 kind = "integer"
             if kind == "null" or (kind == "boolean" and len({*alike}) == 2):
                 options.append({"type": kind})
-            elif kind in self.profile.enum_types:
+            elif kind in self.profile.enum_types and all(map(_is_exact, alike)):
                 options.append({"type": kind, "enum": alike})
             else:
                 options.append({"type": kind})
-                said.extend(SCHEMA_NOTES["const"].format("true" if each else "false") for each in alike)
+                said.extend(SCHEMA_NOTES["const"].format(json.dumps(each)) for each in alike[:_SAID_VALUES])
         return union_of(options)
 
     def _structure(self, value: Any, said: list[str]) -> Written:
@@ -119,6 +122,11 @@ class Leaves:
         kinds = union_of([each for item in value if (each := self.literals([item], said))])
         body: Written = {"type": "array", "items": kinds or {"type": "null"}}
         return body | self.counts({"minItems": len(value) or None, "maxItems": len(value)}, said)
+
+
+def _is_exact(value: Any) -> bool:
+    """Whether every reader of JSON keeps this scalar as it is: large integers are rounded by some."""
+    return not isinstance(value, int) or abs(value) <= _LARGEST_NUMBER
 
 
 def type_of(value: Any) -> str:
@@ -153,6 +161,13 @@ def range_of(bounds: Mapping[str, Any], whole: bool) -> Iterable[tuple[str, Any]
             yield keyword, math.floor(bound) + 1 if strict else math.ceil(bound)
         else:
             yield keyword, math.ceil(bound) - 1 if strict else math.floor(bound)
+
+
+def is_empty_range(bounds: Mapping[str, Any]) -> bool:
+    """Whether no number lies between a lower and an upper bound."""
+    least = bounds.get("minimum", bounds.get("exclusiveMinimum", -math.inf))
+    most = bounds.get("maximum", bounds.get("exclusiveMaximum", math.inf))
+    return bool(least > most or (least == most and bounds.keys() & {"exclusiveMinimum", "exclusiveMaximum"}))
 
 
 def allows_null(written: Written) -> bool:

@@ -29,8 +29,10 @@ def hold(schema: Mapping[str, Any], profile: Profile) -> None:
     names = sum(len(name) for node in nodes for name in node.get("properties", ()))
     names += sum(map(len, schema.get("$defs", ())))
     _at_most(profile.max_text, names + sum(texts), "too_large", "characters in names and enum values", profile)
-    if profile.max_bytes is not None:
-        _at_most(profile.max_bytes, len(json.dumps(schema).encode()), "too_large", "bytes", profile)
+    if profile.max_grammar is not None:
+        sent = len(json.dumps(schema, separators=(",", ":"), ensure_ascii=False).encode())
+        room = max(profile.max_grammar, 4 * sent)
+        _at_most(room, grammar_size(schema), "too_large", "bytes of grammar", profile)
     if profile.max_depth is not None:
         _at_most(profile.max_depth, _depth(schema), "too_deep", "levels of objects and lists", profile)
 
@@ -73,3 +75,36 @@ def _depth(schema: Mapping[str, Any]) -> int:
         return own + max(map(below, _children(node)), default=0)
 
     return below(schema)
+
+
+def grammar_size(schema: Mapping[str, Any]) -> int:
+    """About how many bytes llama.cpp's grammar of a written schema has; more rather than less.
+
+    Its rules are named after their whole path, and a property that may be left out takes part in three of them.
+    """
+    named = {f"#/$defs/{name}": body for name, body in schema.get("$defs", {}).items()}
+    total = 1_500 + _rules(schema, 0) + sum(_rules(body, len(name)) for name, body in named.items())
+    return total * 4 // 5
+
+
+def _rules(node: Mapping[str, Any], path: int) -> int:
+    """The bytes of the rules of one subschema, whose own rule has a name of `path` characters."""
+    total = path + 68
+    for option in node.get("anyOf", ()):
+        total += path + 8 + _rules(option, path + 4)
+    if isinstance(kinds := node.get("type"), list):
+        total += len(kinds) * (2 * path + 40)
+    total += sum(len(json.dumps(value)) + 14 for value in node.get("enum", ()))
+    required = frozenset(node.get("required", ()))
+    for name, child in node.get("properties", {}).items():
+        full = path + len(json.dumps(name))
+        total += (3 * full + 70 if name in required else 7 * full + 130) + len(name) + _rules(child, full)
+    if extras := node.get("additionalProperties"):
+        total += 6 * (path + 12) + 150 + sum(14 * len(name) + 20 for name in node.get("properties", ()))
+        total += _rules(extras, path + 18) if isinstance(extras, Mapping) else 0
+    for child in node.get("prefixItems", ()):
+        total += path + 22 + _rules(child, path + 9)
+    if "items" in node:
+        total += 3 * (path + 6) + 60 + _rules(node["items"], path + 5)
+    total += 6 * len(node.get("pattern", "")) + 4 * path
+    return total + (700 if "minimum" in node or "maximum" in node else 0)

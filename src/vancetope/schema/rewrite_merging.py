@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from vancetope.schema.problems import shown
-from vancetope.schema.rewrite_reading import Flat, Goal, Node, Source
+from vancetope.schema.rewrite_reading import Either, Flat, Goal, Node, Source
 from vancetope.schema.strict import same
 from vancetope.schema.validate import ALL_TYPES, InvalidPattern, matcher
 from vancetope.sentences import SCHEMA_NOTES
@@ -58,11 +58,15 @@ class Merged:
     is_open: bool = False
     about: set[str] = field(default_factory=set)
 
+    def count(self, bound: str) -> int | None:
+        """A bound on a length or a number of things, which may be written as 2.0."""
+        return int(self.bounds[bound]) if bound in self.bounds else None
+
 
 def merged(source: Source, flat: Flat) -> Merged:
     """Everything the atoms of a flat goal demand. Never stricter than they are together; looser where it is hard."""
     all_of = Merged(flat, flat.atoms[0].where if flat.atoms else "the schema")
-    if flat.named:
+    if any(named.is_conditional for named in flat.named):
         all_of.about.add("object")
     for node in flat.atoms:
         facts = source.facts(node)
@@ -72,7 +76,7 @@ def merged(source: Source, flat: Flat) -> Merged:
         _add_object(source, all_of, node, facts)
         _add_array(source, all_of, node, facts)
     if all_of.types is None and all_of.values is None and len(all_of.about) == 1:
-        all_of.types = frozenset(all_of.about)
+        all_of.types = frozenset(all_of.about | ({"integer"} if "number" in all_of.about else set()))
     if all_of.values is not None and all_of.types is not None:
         all_of.values = [value for value in all_of.values if _has_type(value, all_of.types)]
     return all_of
@@ -87,7 +91,21 @@ def _add_types(all_of: Merged, facts: Mapping[str, Any]) -> None:
     for values in ([facts["const"]] if "const" in facts else None, facts.get("enum")):
         if isinstance(values, list):
             known = all_of.values
-            all_of.values = values if known is None else [v for v in known if any(same(v, each) for each in values)]
+            all_of.values = values if known is None else _shared(known, values)
+
+
+def _shared(some: list[Any], others: list[Any]) -> list[Any]:
+    scalars = {(isinstance(each, bool), each) for each in others if not isinstance(each, list | dict)}
+    deep = [each for each in others if isinstance(each, list | dict)]
+    return [
+        value
+        for value in some
+        if (
+            any(same(value, each) for each in deep)
+            if isinstance(value, list | dict)
+            else (isinstance(value, bool), value) in scalars
+        )
+    ]
 
 
 def _has_type(value: Any, types: frozenset[str]) -> bool:
@@ -163,14 +181,16 @@ def property_goals(source: Source, all_of: Merged) -> dict[str, Goal]:
     for named in all_of.flat.named:
         names.update(dict.fromkeys(name for name, _ in named.properties))
     names.update(all_of.required)
-    loose = [dict(named.properties) for named in all_of.flat.named]
-    return {
-        name: (
-            *(part for facet in all_of.facets for part in _property(source, facet, name)),
-            *(options[name] for options in loose if name in options),
-        )
-        for name in names
-    }
+    loose: dict[str, list[Goal]] = {}
+    for named in all_of.flat.named:
+        for name, either in named.properties:
+            loose.setdefault(name, []).extend(either.options)
+    goals: dict[str, Goal] = {}
+    for name in names:
+        said = tuple(part for facet in all_of.facets for part in _property(source, facet, name))
+        # What an option says of a property that the object itself describes need not hold where the option does not.
+        goals[name] = said if said or name not in loose else (Either(tuple(dict.fromkeys(loose[name]))),)
+    return goals
 
 
 def _property(source: Source, facet: Facet, name: str) -> Iterator[Node]:

@@ -64,9 +64,13 @@ class Either:
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """Properties that some instances have, each with what it may be: a union that was loosened to its names."""
+    """Properties that some instances have, each with what it may be: a union that was loosened to its names.
+
+    `is_conditional` where it was an `if` or a `dependentSchemas`, which speak of objects when they name properties.
+    """
 
     properties: tuple[tuple[str, Either], ...]
+    is_conditional: bool
 
 
 Part: TypeAlias = Node | Plain | Either | Named
@@ -98,7 +102,7 @@ _SINCE = {
     "prefixItems": 2020,
     "$dynamicRef": 2020,
 }
-_UNTIL = {"additionalItems": 2019, "dependencies": 2019, "$recursiveRef": 2019}
+_UNTIL = {"additionalItems": 2019, "$recursiveRef": 2019}
 _DRAFTS = {"draft-04": 4, "draft-06": 6, "draft-07": 7, "2019-09": 2019, "2020-12": 2020}
 _NO_SCHEMAS = frozenset({"enum", "const", "default", "examples"})
 
@@ -113,6 +117,7 @@ class Source:
         self._anchors: dict[tuple[str, str], tuple[Any, str]] = {}
         self._dynamic: dict[str, int] = {}
         self._facts: dict[int, dict[str, Any]] = {}
+        self.size = 0
         base = self._base(schema, "")
         self._resources.setdefault("", (schema, ""))
         self._resources[base] = (schema, "")
@@ -171,6 +176,7 @@ class Source:
     def _index(self, at: Any, base: str, pointer: str) -> None:
         """Remember everything that a reference may name by address or anchor."""
         if isinstance(at, Mapping):
+            self.size += 1
             base = self._base(at, base)
             if isinstance(own := at.get(self._id), str) and not (self.draft <= 7 and "$ref" in at):
                 self._resources.setdefault(base, (at, pointer))
@@ -293,12 +299,12 @@ def names_in(source: Source, goal: Goal, seen: set[Goal]) -> dict[str, list[Part
 
 def loosened(source: Source, union: Either, seen: set[Goal] | None = None) -> Named:
     """A union that only keeps the names of its options, so that a closed object can still have them."""
-    found: dict[str, list[Goal]] = {}
+    found: dict[str, dict[Goal, None]] = {}
     for option in union.options:
         for name, parts in names_in(source, option, set() if seen is None else seen).items():
-            if (goal := tuple(parts)) not in found.setdefault(name, []):
-                found[name].append(goal)
-    return Named(tuple((name, Either(tuple(goals))) for name, goals in found.items()))
+            found.setdefault(name, {})[tuple(parts)] = None
+    properties = tuple((name, Either(tuple(goals))) for name, goals in found.items())
+    return Named(properties, is_conditional=() in union.options)
 
 
 def _steps(at: Any) -> Iterator[tuple[str, Any]]:

@@ -15,10 +15,27 @@ def marked(schema: Mapping[str, Any], left_out: Mapping[int, tuple[frozenset[str
     """The marks of a written schema, from what its writer noted by the identity of its objects."""
     marks: dict[str, tuple[frozenset[str], frozenset[str]]] = {}
     for pointer, node in _located(schema, ""):
-        own = left_out.get(id(node))
-        if own and (own[0] or own[1]):
-            marks[pointer] = own
+        left, either = left_out.get(id(node), (frozenset(), frozenset()))
+        by_reference = {name for name in left if _refers_to_null(schema, node["properties"][name])}
+        if left or either:
+            marks[pointer] = (left - by_reference, either | by_reference)
     return marks
+
+
+def _refers_to_null(schema: Mapping[str, Any], node: Mapping[str, Any]) -> bool:
+    """Whether a property that was made nullable allows null without that: through the definitions it refers to."""
+    left, seen = [each for each in node.get("anyOf", ()) if "$ref" in each], set[str]()
+    while left:
+        reference = left.pop()["$ref"]
+        if reference in seen:
+            continue
+        seen.add(reference)
+        body = schema["$defs"][reference.removeprefix("#/$defs/")]
+        options = [body, *body.get("anyOf", ())]
+        if any("null" in each.get("type", ()) and "enum" not in each for each in options):
+            return True
+        left.extend(each for each in options if "$ref" in each)
+    return False
 
 
 def _located(node: Any, pointer: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -33,7 +50,7 @@ def _located(node: Any, pointer: str) -> Iterator[tuple[str, Mapping[str, Any]]]
 def _children(node: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     for key in ("properties", "$defs"):
         for name, child in node.get(key, {}).items():
-            yield f"/{key}/{name}", child
+            yield f"/{key}/{_escaped(name)}", child
     for key in ("prefixItems", "anyOf"):
         for at, child in enumerate(node.get(key, ())):
             yield f"/{key}/{at}", child
@@ -97,11 +114,11 @@ class _Walk:
         properties, extras = node.get("properties", {}), node.get("additionalProperties")
         kept: dict[str, Any] = {}
         for key, each in value.items():
-            here = f"{where}/{key}"
+            here = f"{where}/{_escaped(key)}"
             if each is None and (key in left_out or (key in either and self._choice(here, 2))):
                 continue
             if key in properties:
-                each = self.value(properties[key], f"{pointer}/properties/{key}", each, here)
+                each = self.value(properties[key], f"{pointer}/properties/{_escaped(key)}", each, here)
             elif isinstance(extras, Mapping):
                 each = self.value(extras, f"{pointer}/additionalProperties", each, here)
             kept[key] = each
@@ -158,6 +175,10 @@ class _Walk:
 
     def _extra(self, extras: Any, value: Any) -> bool:
         return self._matches(extras, value) if isinstance(extras, Mapping) else bool(extras)
+
+
+def _escaped(name: str) -> str:
+    return name.replace("~", "~0").replace("/", "~1")
 
 
 def _is(value: Any, kind: str) -> bool:

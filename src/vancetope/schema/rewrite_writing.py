@@ -21,6 +21,8 @@ from vancetope.schema.rewrite_reading import Either, Flat, Goal, Node, Plain, Re
 from vancetope.sentences import SCHEMA_NOTES
 
 MAX_NODES = 30_000
+NODES_PER_NODE = 8
+SHARED_NODES = 6  # from this size on, what appears a second time becomes a definition
 MAX_LEVELS = 60
 MAX_INLINE_VALUES = 8
 MAX_DESCRIPTION = 1_000
@@ -39,40 +41,50 @@ class Writer:
         self.leaves = Leaves(profile)
         self.definitions: dict[str, Written] = {}
         self.left_out: dict[int, tuple[frozenset[str], frozenset[str]]] = {}
+        self.is_multiplied = False
         self._kept: dict[Goal, str] = {}
+        self._inline: dict[Goal, Written] = {}
         self._scalars: dict[Goal, Written] = {}
         self._doing: dict[Goal, str | None] = {}
         self._names: set[str] = set()
+        self._place = "the root"  # of a value that no subschema is about
         self._alive: list[Written] = []  # an identity counts only while its object lives
-        self._nodes = 0
+        self._nodes_left = min(MAX_NODES, 2_000 + NODES_PER_NODE * source.size)
 
     def value(self, goal: Goal, level: frozenset[Goal], deep: int) -> Written | None:
         """The schema of a goal. `level` holds the goals of the same value that are being written."""
-        if len(goal) == 1 and isinstance(node := goal[0], Node) and (target := self._referred(node)):
-            described = self.source.facts(node).get("description")
-            return self._reference(target, level, deep, described if isinstance(described, str) else None)
+        if found := self._reference_in(goal):
+            return self._reference(found[0], level, deep, found[1])
         return self._written(goal, level, deep, self.room)
 
-    def _referred(self, node: Node) -> Node | None:
-        """The target of a subschema that is nothing but a reference."""
-        if not isinstance(node.schema, Mapping):
-            return None
-        facts = self.source.facts(node)
-        demands = set(facts) - _SAYS_NOTHING
-        if demands != {"$ref"} or len(facts["$ref"]) != 1:
-            return None
-        return self.source.target(node, facts["$ref"][0])
+    def _reference_in(self, goal: Goal) -> tuple[Node, str | None] | None:
+        """The only thing that a goal demands, where that is a reference, and how it is described there."""
+        described: str | None = None
+        target: Node | None = None
+        left = [*reversed(goal)]
+        while left:
+            node = left.pop()
+            if not isinstance(node, Node) or not isinstance(node.schema, Mapping):
+                return None
+            facts = self.source.facts(node)
+            described = described or facts.get("description")
+            demands = facts.keys() - _SAYS_NOTHING
+            if demands == {"allOf"}:
+                left.extend(self.source.child(node, each, "allOf", at) for at, each in enumerate(facts["allOf"]))
+            elif demands == {"$ref"} and len(facts["$ref"]) == 1 and target is None:
+                target = self.source.target(node, facts["$ref"][0])
+            elif demands:
+                return None
+        return (target, described) if target else None
 
     def _reference(self, target: Node, level: frozenset[Goal], deep: int, described: str | None) -> Written | None:
-        goal: Goal = (target,)
-        if nested := (self._referred(target) if isinstance(target.schema, Mapping) and goal not in level else None):
-            if goal in self._doing:
+        passed: set[Node] = set()
+        while nested := self._reference_in((target,)):
+            if nested[0] in passed:
                 raise Refused("recursive", f"{target.where} refers to itself")
-            self._doing[goal] = None
-            try:
-                return self._reference(nested, level | {goal}, deep, described)
-            finally:
-                self._doing.pop(goal)
+            passed.add(nested[0])
+            target = nested[0]
+        goal: Goal = (target,)
         if goal in self._scalars:
             return self._described(self._scalars[goal], described)
         if goal not in self._kept:
@@ -84,10 +96,8 @@ class Writer:
             ):
                 self._scalars[goal] = body
                 return self._described(body, described)
-            name = self._kept[goal] = self._named(target)
-            self.definitions[name] = body
-        written: Written = {"$ref": f"#/$defs/{self._kept[goal]}"}
-        return self._around(written, described)
+            self._defined(goal, body, self._named(target))
+        return self._around({"$ref": f"#/$defs/{self._kept[goal]}"}, described)
 
     def _described(self, body: Written, described: str | None) -> Written:
         return body if not described else {**body, "description": described[:MAX_DESCRIPTION]}
@@ -105,21 +115,32 @@ class Writer:
             if goal in level or not self.profile.recursion:
                 raise Refused("recursive", f"{where} contains itself")
             if self._doing[goal] is None:
-                self._doing[goal] = self._named(next((part for part in goal if isinstance(part, Node)), None))
+                self._doing[goal] = self._name_for(goal)
             return {"$ref": f"#/$defs/{self._doing[goal]}"}
-        self._nodes += 1
-        if self._nodes > MAX_NODES:
-            raise Refused("too_large", f"written out, the schema has more than {MAX_NODES} parts")
+        self._nodes_left -= 1
+        if self._nodes_left < 0:
+            raise Refused("too_large", f"written out, the schema is more than {NODES_PER_NODE} times as large")
         if deep > MAX_LEVELS:
             raise Refused("too_deep", f"written out, the schema nests deeper than {MAX_LEVELS} levels")
+        if goal in self._inline:
+            return self._defined(goal, self._inline[goal], self._name_for(goal))
+        left = self._nodes_left
         self._doing[goal] = None
         body = self._body(goal, level | {goal}, deep, room)
         name = self._doing.pop(goal)
-        if name is None or body is None:
-            return body
+        if body is not None and name is not None:
+            return self._defined(goal, body, name)
+        if body is not None and left - self._nodes_left >= SHARED_NODES and "$ref" not in body:
+            self._inline[goal] = body
+        return body
+
+    def _defined(self, goal: Goal, body: Written, name: str) -> Written:
         self._kept[goal] = name
         self.definitions[name] = body
         return {"$ref": f"#/$defs/{name}"}
+
+    def _name_for(self, goal: Goal) -> str:
+        return self._named(next((part for part in goal if isinstance(part, Node)), None))
 
     def _named(self, node: Node | None) -> str:
         last = node.pointer.rpartition("/")[2] if node else ""
@@ -138,7 +159,7 @@ class Writer:
         said = self._settle_unions(flat, room)
         if not flat.unions:
             return self._single(merged(self.source, flat), said, deep)
-        first, *others = sorted(flat.unions, key=lambda union: len(union.options))
+        first, *others = flat.unions
         base: Goal = (*(Plain(node) for node in flat.atoms), *flat.named, *others)
         room //= len(first.options)
         written = [self._option((*base, *option), level, deep, room) for option in first.options]
@@ -154,19 +175,29 @@ class Writer:
         return bool(set(self.source.facts(node)) - _SAYS_NOTHING - _APPLIED)
 
     def _settle_unions(self, flat: Flat, room: int) -> list[str]:
-        """Take the unions out of a goal that it can do without; what they said is returned in words."""
+        """Take the unions out of a goal that it can do without; what they said is returned in words.
+
+        The largest is kept: it tells the kinds of a thing apart. Others are multiplied with it while there is room.
+        """
         said: list[str] = []
         kept: list[Either] = []
-        for union in sorted(dict.fromkeys(flat.unions), key=lambda each: len(each.options)):
+        is_bare = not any(map(self._demands, flat.atoms))
+        alternatives = 1
+        for union in sorted(dict.fromkeys(flat.unions), key=lambda each: -len(each.options)):
             presences = [is_about_presence(self.source, option) for option in union.options]
             keys = [each for each in presences if each]
+            alternatives *= len(union.options)
             if len(keys) == len(presences):
                 said.append(SCHEMA_NOTES["some_keys"].format("; ".join(", ".join(each) for each in keys)))
-            elif () in union.options or any(is_empty(option) for option in union.options) or len(union.options) > room:
-                flat.named.append(loosened(self.source, union))
-            else:
-                room //= max(len(union.options), 1)
+            elif not any(map(is_empty, union.options)) and (
+                alternatives <= room or (not kept and (is_bare or alternatives <= room * _ALONE))
+            ):
+                self.is_multiplied |= bool(kept) or not is_bare
                 kept.append(union)
+                continue
+            else:
+                flat.named.append(loosened(self.source, union))
+            alternatives //= len(union.options)
         flat.named = [named for named in flat.named if named.properties]
         flat.unions = kept
         return said
@@ -177,7 +208,8 @@ class Writer:
             written = self.leaves.literals(all_of.values, said)
         elif all_of.types is None:
             if not self.profile.any_value:
-                raise Refused("permissive", f"{all_of.where} allows every value")
+                where = all_of.where if all_of.flat.atoms else self._place
+                raise Refused("permissive", f"{where} allows every value")
             written = {"type": ["object", "array", "string", "number", "boolean", "null"]}
         else:
             types = [each for each in _ORDER if each in types_of(all_of)]
@@ -230,6 +262,7 @@ class Writer:
         left_out: list[str] = []
         either: list[str] = []
         for name, goal in property_goals(self.source, all_of).items():
+            self._place = f"{name[:80]!r} in {all_of.where}"
             written = self.value(goal, frozenset(), deep + 1)
             if written is None:
                 if name in all_of.required:
@@ -244,7 +277,7 @@ class Writer:
             if name in all_of.required or profile.all_required:
                 required.append(name)
         extras = self._extras(all_of, properties, deep)
-        counts = {bound: all_of.bounds.get(bound) for bound in ("minProperties", "maxProperties")}
+        counts = {bound: all_of.count(bound) for bound in ("minProperties", "maxProperties")}
         said.extend(SCHEMA_NOTES[bound].format(count) for bound, count in counts.items() if count is not None)
         if extras is False and not properties and not profile.empty_objects:
             extras = {"type": "null"}
@@ -274,7 +307,8 @@ class Writer:
 
     def _array(self, all_of: Merged, said: list[str], deep: int) -> Written | None:
         firsts, rest = item_goals(all_of)
-        least, most = all_of.bounds.get("minItems", 0), all_of.bounds.get("maxItems")
+        least, most = all_of.count("minItems") or 0, all_of.count("maxItems")
+        self._place = f"an item of {all_of.where}"
         prefix = [self.value(goal, frozenset(), deep + 1) for goal in firsts]
         items = None if is_closed(rest) else self.value(rest, frozenset(), deep + 1)
         if items is None:
@@ -303,6 +337,8 @@ class Writer:
             {"minItems": least or None, "maxItems": most}, said, exact and "prefixItems" in body
         )
 
+
+_ALONE = 8  # how many times the room a single union may take
 
 _APPLIED = frozenset({"$ref", "allOf", "anyOf", "oneOf", "if", "then", "else", "dependentSchemas"})
 _ADDRESSES = frozenset({"$schema", "$id", "id", "$anchor", "$dynamicAnchor", "$recursiveAnchor", "$vocabulary"})
