@@ -32,6 +32,7 @@ from vancetope.events import (
     TurnStarted,
 )
 from vancetope.journal import RecordingJournal
+from vancetope.messages import Reply
 from vancetope.models.base import ModelInfo
 from vancetope.outcome import EnforcementName, Outcome, TurnReport
 
@@ -157,7 +158,7 @@ class Known(ScriptedBackend):
 
 
 def known(script: Lines, **facts: Any) -> Known:
-    return Known(script, info=ModelInfo(provider="lab", name="model", **facts))
+    return Known(script, info=ModelInfo(provider="lab", name="model", **{"enforcements": FORMS, **facts}))
 
 
 async def play(
@@ -285,8 +286,9 @@ def unlike(text: str, number: int) -> str:
     return text.replace("Oslo", f"Oslo {number}")
 
 
-def always(fault: Fault | str) -> Callable[[Asked], Fault | str]:
-    return lambda asked: fault
+def always(given: Fault | Reply | str) -> Callable[[Asked], Fault | Reply | str]:
+    """The same, whatever is asked."""
+    return lambda asked: given
 
 
 @contextmanager
