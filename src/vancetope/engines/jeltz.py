@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -101,6 +102,7 @@ async def _answered(ctx: Context, course: Course, question: Question | BadQuesti
     course.form = Form("prompted") if known.refused else _first_form(ctx, question)
     ruling = await _after_tools(ctx, course, question)
     if ruling is None:
+        ctx = _with_time(ctx, course)
         sender, judge_of = partial(_send, ctx, course, question), partial(_judged, ctx, course, question)
         ruling = await ask(sender, judge_of, question.max_attempts)
     return _result(ctx, course, ruling)
@@ -139,6 +141,15 @@ async def _after_tools(ctx: Context, course: Course, question: Question) -> Ruli
         course.tried = replace(course.tried, attempts=1)
         return found
     return None if verdict.outcome in TOOLS_OVER else Unanswered(verdict)
+
+
+def _with_time(ctx: Context, course: Course) -> Context:
+    """The context of the attempts: where the tool rounds took all the time, they have that of one last round."""
+    narrow = course.log.state.narrow
+    course.log.state = replace(course.log.state, narrow=None)
+    if narrow is None or narrow.reason != "deadline":
+        return ctx
+    return replace(ctx, deadline=asyncio.get_running_loop().time() + ctx.patience.last_round)
 
 
 def _kept(messages: list[Message]) -> tuple[Message, ...]:
@@ -187,7 +198,9 @@ def _judged(ctx: Context, course: Course, question: Question, sent: Sent) -> Rul
     reply = replace(sent.reply, text=whole_characters(sent.reply.text))
     course.dropped |= not enforced(course.form, reply)
     limit = more_room(ctx.model, reply, course.tokens)
-    course.tried, ruling = judge(question, course.form, course.tried, reply, can_raise=limit is not None)
+    before = course.tried
+    course.tried = replace(before, attempts=before.attempts + 1, text=reply.text)  # also where judging it fails
+    course.tried, ruling = judge(question, course.form, before, reply, can_raise=limit is not None)
     if isinstance(ruling, Retry) and ruling.say is None:
         course.limit = limit
         if course.form.response_schema is not None:
