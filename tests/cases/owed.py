@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 Part: TypeAlias = Literal[
-    "structured questions",
     "providers and money",
     "store and lanes",
     "command-line backends",
@@ -19,7 +18,6 @@ Part: TypeAlias = Literal[
     "sub-processes",
     "MCP and console",
 ]
-QUESTIONS: Part = "structured questions"
 PROVIDERS: Part = "providers and money"
 STORE: Part = "store and lanes"
 COMMAND_LINES: Part = "command-line backends"
@@ -39,9 +37,9 @@ class Row:
 
 # A shorter list fails: whoever takes a test away, or puts a row off, changes these numbers and says why.
 ROWS = 83
-ROWS_WITH_TESTS = 65
-ROWS_OWED_WHOLLY_LATER = 18
-TESTS = 166
+ROWS_WITH_TESTS = 73
+ROWS_OWED_WHOLLY_LATER = 10
+TESTS = 204
 
 TABLE: Mapping[str, Row] = {
     "C01": Row(
@@ -86,9 +84,8 @@ TABLE: Mapping[str, Row] = {
         tests=(
             "test_c08_whatever_happens_a_turn_has_a_message_or_a_typed_reason",
             "test_c08_an_answer_without_end_is_a_typed_failure",
+            "test_c08_a_question_has_its_data_or_a_typed_error_and_never_neither",
         ),
-        later=(QUESTIONS,),
-        why="a chat turn here; the wrapper of a structured question later",
     ),
     "C10": Row(
         tests=("test_c10_a_flag_that_is_left_out_is_the_roles_and_no_words_of_a_call_stop_the_loop",),
@@ -165,14 +162,16 @@ TABLE: Mapping[str, Row] = {
         tests=(
             "test_c25_an_answer_as_json_beside_a_call_is_narration_and_the_call_runs",
             "test_c25_an_action_as_text_beside_a_call_does_not_count_on_a_constrained_server",
+            "test_c25_in_a_question_calls_win_over_a_valid_answer_beside_them",
+            "test_c25_an_answer_that_always_comes_with_calls_is_asked_for_alone_in_the_end",
         ),
-        later=(QUESTIONS,),
-        why="tools beside a chat answer here; tools beside a structured question later",
     ),
     "C26": Row(
-        tests=("test_c26_where_content_and_calls_come_together_the_calls_win",),
-        later=(QUESTIONS,),
-        why="the tool API and the action here; the envelope in a prompt later",
+        tests=(
+            "test_c26_where_content_and_calls_come_together_the_calls_win",
+            "test_c26_in_an_envelope_of_a_question_calls_win_over_content",
+            "test_c26_in_an_envelope_of_a_turn_content_beside_calls_is_narration_and_the_calls_run",
+        ),
     ),
     "C28": Row(
         tests=(
@@ -213,12 +212,13 @@ TABLE: Mapping[str, Row] = {
             "test_c34_every_turn_of_a_process_has_its_own_budget_and_none_has_more",
             "test_c34_calls_that_never_fit_end_in_a_last_round_after_three",
             "test_c34_no_message_hides_in_the_replies_that_must_not_deliver_one",
+            "test_c34_a_model_that_never_fits_costs_exactly_its_attempts",
+            "test_c34_the_same_mistake_twice_is_answered_with_its_place_and_that_part_of_the_schema",
+            "test_c34_the_same_mistake_a_third_time_is_the_end",
+            "test_c34_the_cap_holds_over_every_way_of_going_on",
         ),
-        later=(
-            QUESTIONS,
-            SUB_PROCESSES,
-        ),
-        why="one turn and the turns of one process here; a question inside a turn and a child later",
+        later=(SUB_PROCESSES,),
+        why="one turn, a question and the turns of one process here; a question inside a turn and a child later",
     ),
     "C35": Row(
         tests=(
@@ -231,9 +231,9 @@ TABLE: Mapping[str, Row] = {
         tests=(
             "test_c37_an_outcome_of_respond_means_that_the_arguments_fit_the_form",
             "test_c37_prose_of_a_server_that_drops_the_constraint_is_marked_and_never_a_respond",
+            "test_c37_success_means_that_the_data_fits_the_callers_schema",
+            "test_c37_what_fits_only_the_servers_form_of_the_schema_is_no_success",
         ),
-        later=(QUESTIONS,),
-        why="`respond` fits its form here; a caller's schema later",
     ),
     "C38": Row(
         tests=(
@@ -268,9 +268,11 @@ TABLE: Mapping[str, Row] = {
         tests=("test_c42_at_the_cap_no_work_tool_is_forced_offered_or_run",),
     ),
     "C43": Row(
-        tests=("test_c43_a_schema_for_the_text_never_stands_beside_tools",),
-        later=(QUESTIONS,),
-        why="chat turns here; the schema of a caller later",
+        tests=(
+            "test_c43_a_schema_for_the_text_never_stands_beside_tools",
+            "test_c43_the_callers_schema_is_sent_only_where_no_tool_can_be_called",
+            "test_c43_a_chat_turn_with_the_same_tools_never_sends_a_schema_beside_them",
+        ),
     ),
     "C45": Row(
         tests=("test_c45_where_a_server_refuses_forced_choices_none_is_sent",),
@@ -475,11 +477,12 @@ TABLE: Mapping[str, Row] = {
     ),
     "C85": Row(
         tests=(
+            "test_c85_an_answer_inside_another_value_is_refused_told_and_kept_as_it_came",
+            "test_c85_a_schema_that_asks_for_the_wrapping_gets_it",
             "test_c85_arguments_inside_another_object_are_an_error_that_names_what_is_missing",
             "test_c85_a_wrapped_answer_is_refused_and_told_so",
         ),
-        later=(QUESTIONS,),
-        why="refused for tools and `respond` here; unwrapping for a structured question later",
+        why="the design refuses to unwrap: what is inside another value is told and asked for again",
     ),
     "C86": Row(
         tests=(
@@ -501,40 +504,60 @@ TABLE: Mapping[str, Row] = {
         why="the design leaves old turns out as a whole instead of compacting them, tool-heavy ones as well",
     ),
     "C90": Row(
-        later=(QUESTIONS,),
-        why="it needs the extractor",
+        tests=(
+            "test_c90_an_object_ends_where_it_ends_and_not_at_the_last_bracket",
+            "test_c90_an_object_inside_a_sentence_is_a_quotation_and_asked_for_again",
+            "test_c90_brackets_and_quotes_in_a_string_are_no_ends",
+        ),
+        why="the design takes an object inside a sentence for a quotation and asks again",
     ),
     "C91": Row(
-        later=(QUESTIONS,),
-        why="it needs the extractor",
+        tests=(
+            "test_c91_a_fence_is_where_a_line_says_so_and_not_in_a_string",
+            "test_c91_an_empty_fence_is_no_answer_and_no_crash",
+        ),
     ),
     "C92": Row(
+        tests=("test_c92_what_a_terminal_adds_to_an_answer_is_undone",),
         later=(COMMAND_LINES,),
-        why="it needs a command line's output",
+        why="a text as a terminal prints it here; a command line's own output later",
     ),
     "C94": Row(
-        later=(QUESTIONS,),
-        why="it needs the extractor",
+        tests=(
+            "test_c94_raw_line_breaks_in_a_string_are_repaired_without_an_attempt",
+            "test_c94_what_was_repaired_is_still_judged",
+            "test_c94_a_list_instead_of_an_object_is_told_so",
+            "test_c94_a_cut_second_attempt_is_not_the_end",
+        ),
     ),
     "C95": Row(
         tests=(
             "test_c95_what_is_no_strict_json_is_no_argument",
             "test_c95_a_tool_that_returns_a_number_that_json_cannot_hold_breaks_no_request",
+            "test_c95_a_number_that_json_does_not_have_is_never_a_value",
+            "test_c95_the_last_invalid_value_is_always_json",
+            "test_c95_numbers_that_json_has_arrive_as_they_are",
         ),
-        later=(QUESTIONS,),
-        why="arguments and results here; extracted values later",
     ),
     "C96": Row(
-        later=(QUESTIONS,),
-        why="it needs schemas of callers",
+        tests=(
+            "test_c96_under_a_strict_format_every_object_is_closed_wherever_it_stands",
+            "test_c96_a_server_that_refuses_the_schema_is_asked_without_it_and_not_again",
+        ),
     ),
     "C97": Row(
-        later=(QUESTIONS,),
-        why="it needs schemas of callers",
+        tests=(
+            "test_c97_a_union_at_the_root_is_wrapped_where_it_would_be_refused_and_unwrapped_again",
+            "test_c97_what_we_did_not_wrap_is_not_unwrapped",
+            "test_c97_a_union_at_the_root_is_judged_as_it_stands",
+            "test_c97_a_root_that_can_be_no_object_is_refused_before_anything_is_sent",
+            "test_c97_wrapped_in_an_object_the_same_root_works",
+        ),
     ),
     "C98": Row(
+        tests=("test_c98_whatever_a_provider_takes_of_a_schema_the_whole_of_it_judges",),
         later=(PROVIDERS,),
-        why="it needs the other providers",
+        why="their limits as data here; the providers themselves later",
     ),
     "C99": Row(
         tests=(
@@ -545,8 +568,10 @@ TABLE: Mapping[str, Row] = {
         ),
     ),
     "C101": Row(
-        later=(QUESTIONS,),
-        why="it needs the extractor",
+        tests=(
+            "test_c101_a_fenced_answer_costs_no_attempt",
+            "test_c101_a_model_that_fences_only_sometimes_always_answers",
+        ),
     ),
     "C102": Row(
         tests=(
