@@ -15,8 +15,6 @@ from vancetope.answer import Answer
 from vancetope.backends.base import Backend, ModelSettings
 from vancetope.backends.text import TextFunction
 from vancetope.context import Budget, Patience
-from vancetope.contract.question import Question
-from vancetope.engines import jeltz
 from vancetope.errors import ConfigError
 from vancetope.events import Event
 from vancetope.inputs import history_of, user_message
@@ -25,7 +23,7 @@ from vancetope.messages import File, History, Image, Message, Text, User, next_t
 from vancetope.options import JOURNAL, LISTENER, check_one
 from vancetope.outcome import EnforcementName, Role, Turn, TurnEnd
 from vancetope.prepare import Asked, Prepared, prepare, prepare_question
-from vancetope.questions import question_of
+from vancetope.questions import answered, question_of
 from vancetope.recipes.recipe import Recipe
 from vancetope.settings import Settings
 from vancetope.tools.base import Tool
@@ -185,17 +183,14 @@ async def query(prompt: Prompt, schema: Any, **options: Unpack[QueryOptions]) ->
         max_attempts=prepared.recipe.params.maxAttempts if attempts is None else attempts,
         format_checks=options.get("format_checks", False),
     )
-    past = history_of(options.get("history", ()), prepared.info)
-    message = question.message if isinstance(question, Question) else None
-    ctx = prepared.context(
-        drain=lambda round: (message,) if message and round == 0 else (),
+    return await answered(
+        prepared,
+        question,
         publish=on_event or _nobody,
-        history=past,
-        turn=next_turn(past),
+        history=history_of(options.get("history", ()), prepared.info),
         journal=journal,
         streamed=on_event is not None,
     )
-    return await jeltz.answer(ctx, question)
 
 
 @overload

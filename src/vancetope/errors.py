@@ -32,6 +32,10 @@ class HistoryError(ConfigError):
     """The given history is not one that a turn could have left."""
 
 
+class ClassFailed(ConfigError):
+    """The class that an answer is made of failed while it validated one."""
+
+
 class TurnFailed(VancetopeError):
     """The turn ended without a message; `outcome` and `reason` say why."""
 

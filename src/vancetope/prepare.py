@@ -207,7 +207,7 @@ def _prepared(asked: Asked) -> Prepared:
 def _rules(asked: Asked, recipe: Recipe, info: ModelInfo, tools: Mapping[str, Tool]) -> Rules:
     params = recipe.params
     if recipe.engine == "jeltz":
-        return _tool_rounds(asked, tools)
+        return _tool_rounds(asked, recipe, tools)
     turn_end = asked.turn_end or params.turnEnd or info.turn_end or "respond"
     role = asked.role or params.role
     return Rules(
@@ -223,13 +223,14 @@ def _rules(asked: Asked, recipe: Recipe, info: ModelInfo, tools: Mapping[str, To
     )
 
 
-def _tool_rounds(asked: Asked, tools: Mapping[str, Tool]) -> Rules:
+def _tool_rounds(asked: Asked, recipe: Recipe, tools: Mapping[str, Tool]) -> Rules:
     """The contract of the rounds before a structured answer: they are over with the first reply without a call."""
+    said = "maxIterations" in recipe.params.model_fields_set
     return Rules(
         turn_end="natural",
         role="worker",
         corrections=0,
-        iterations=_first(asked.max_iterations, TOOL_ROUNDS),
+        iterations=_first(asked.max_iterations, recipe.params.maxIterations if said else TOOL_ROUNDS),
         validation=False,
         offer=_offer(tools),
     )

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from json import dumps
 from typing import Any
 
 from vancetope import sentences
+from vancetope.answer import Answer
+from vancetope.context import Halt
 from vancetope.contract.question import BadQuestion, Build, Question
-from vancetope.errors import ConfigError
+from vancetope.engines import jeltz
+from vancetope.errors import ClassFailed, ConfigError
+from vancetope.events import Event
 from vancetope.inputs import user_message
-from vancetope.messages import User
+from vancetope.journal import Journal
+from vancetope.messages import History, User, next_turn
 from vancetope.models.base import ModelInfo
+from vancetope.prepare import Prepared
 from vancetope.schema.keywords import unknown_keywords
 from vancetope.schema.problems import Problem, pointer_of, shown
 from vancetope.schema.validate import InvalidSchema, Validator, json_types
@@ -39,6 +45,31 @@ def question_of(
             "invalid_schema", sentences.NOT_A_SCHEMA.format(name=schema.__name__, why=_first_line(error))
         )
     return _question(message, plain, build, max_attempts, format_checks)
+
+
+async def answered(
+    prepared: Prepared,
+    question: Question | BadQuestion,
+    *,
+    publish: Callable[[Event], None],
+    history: History | None = None,
+    journal: Journal | None = None,
+    halt: Halt | None = None,
+    streamed: bool = True,
+) -> Answer[Any]:
+    """Ask it, once: every door's way to an answer."""
+    past = history or History()
+    first = (question.message,) if isinstance(question, Question) else ()
+    ctx = prepared.context(
+        drain=lambda round: first if round == 0 else (),
+        publish=publish,
+        history=past,
+        turn=next_turn(past),
+        halt=halt,
+        journal=journal,
+        streamed=streamed,
+    )
+    return await jeltz.answer(ctx, question)
 
 
 def _bad_params(prompt: Any, schema: Any, max_attempts: Any, format_checks: Any) -> str | None:
@@ -87,6 +118,9 @@ def _of_type(kind: type) -> tuple[dict[str, Any], Build]:
             return adapter.validate_json(dumps(value)), ()
         except ValidationError as error:
             return None, tuple(map(_problem, error.errors(include_url=False)[:8]))
+        except Exception as error:
+            said = sentences.CLASS_FAILED.format(name=kind.__name__, kind=type(error).__name__)
+            raise ClassFailed(said) from error
 
     return adapter.json_schema(), build
 

@@ -169,6 +169,7 @@ ANSWER_CUT_TWICE = ", also with a larger one"
 NEVER_JSON = "no reply held one JSON object: {why}"
 NEVER_FITTED = "the last JSON object does not fit the schema: {problems}"
 OUR_FAULT = "vancetope failed while it asked: {kind}: {text}"
+CLASS_FAILED = "{name} raised {kind} while it validated the answer; a validator says no with a ValueError"
 
 # From and about tools.
 

@@ -299,3 +299,11 @@ async def test_the_same_course_over_a_script_and_from_its_journal(enforcement: E
     made = await play(script, enforcement, follow_form=True, tools=TOOLS)
     assert (made.answer.data, made.answer.attempts) == (OSLO, 2)
     assert made.said(0)[0] == PROMPT
+
+
+async def test_a_recipe_may_bound_the_tool_rounds(tmp_path: Path) -> None:
+    file = tmp_path / "brief.yaml"
+    file.write_text("engine: jeltz\nparams: {maxIterations: 2}\npromptPrefix: 'Fill in {{ schema_json }}'\n")
+    script: list[Answer] = [call("get_time", city=str(number)) for number in range(5)]
+    made = await play([*script[:2], FITS], tools=TOOLS, recipe=file)
+    assert (made.answer.success, made.calls) == (True, 3)

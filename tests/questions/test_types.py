@@ -21,6 +21,7 @@ from tests.harness import TOOLS
 from tests.questions.asking import ALL, FITS, OSLO, PROMPT, keeps_promises, known, play, put
 from vancetope.backends.faults import SCENARIOS
 from vancetope.backends.scripted import Answer, call, say
+from vancetope.errors import ConfigError
 from vancetope.outcome import EnforcementName
 
 
@@ -125,7 +126,9 @@ async def test_a_validator_that_breaks_is_an_internal_error_with_its_cause() -> 
     made = await play([text(number=1)], schema=Broken)
     assert (made.answer.error, made.answer.attempts) == ("internal_error", 1)
     assert "LookupError" in made.answer.message
-    assert isinstance(made.answer.cause, LookupError)
+    assert "Broken" in made.answer.message
+    assert isinstance(made.answer.cause, ConfigError), "its author has to mend it, not we"
+    assert isinstance(made.answer.cause.__cause__, LookupError)
 
 
 async def test_an_early_text_is_taken_only_if_the_validators_agree() -> None:

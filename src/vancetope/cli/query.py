@@ -26,11 +26,9 @@ from vancetope.cli.wire import on_stderr
 from vancetope.cli.wishes import Demand, Wishes
 from vancetope.context import Halt
 from vancetope.contract.question import BadQuestion, Question
-from vancetope.engines import jeltz
 from vancetope.events import Event, TurnEnded, TurnStarted, UsageRecorded
-from vancetope.messages import History, next_turn
 from vancetope.prepare import Prepared, prepare_question
-from vancetope.questions import question_of
+from vancetope.questions import answered, question_of
 from vancetope.settings import load
 
 EXAMPLE = 'vancetope query --schema country.json "Describe France."'
@@ -115,16 +113,8 @@ def _question(text: str, schema: Any, demand: Demand, prepared: Prepared) -> Que
 async def _watched(prepared: Prepared, question: Question | BadQuestion, progress: Progress) -> Answer[Any]:
     halt = Halt()
     watching = Watching(progress, partial(halt.set, "interrupted"))
-    message = question.message if isinstance(question, Question) else None
-    ctx = prepared.context(
-        drain=lambda round: (message,) if message and round == 0 else (),
-        publish=watching.publish,
-        history=History(),
-        turn=next_turn(History()),
-        halt=halt,
-    )
     async with watching.work():
-        return await jeltz.answer(ctx, question)
+        return await answered(prepared, question, publish=watching.publish, halt=halt)
 
 
 def _told(answer: Answer[Any], seconds: float, wishes: Wishes) -> int:

@@ -18,7 +18,7 @@ from vancetope.contract.question import BadQuestion, Failed, Found, Question, Re
 from vancetope.contract.stream import RawStreamer
 from vancetope.contract.verdict import End
 from vancetope.engines.attempt import attempt, enforced, more_room
-from vancetope.errors import ConfigError
+from vancetope.errors import ClassFailed, ConfigError
 from vancetope.events import CorrectionSent, Notice, RoundStarted, TurnEnded, TurnStarted
 from vancetope.messages import Assistant, Message, Note, Result, whole_characters
 from vancetope.model_call import Sent
@@ -84,10 +84,12 @@ async def answer(ctx: Context, question: Question | BadQuestion) -> Answer[Any]:
     course = Course(log, Form(ctx.enforcement))
     try:
         given = await _answered(ctx, course, question)
+    except ClassFailed as error:
+        given = replace(_failed(ctx, course, "internal_error", str(error)), cause=error)
     except ConfigError:
         raise
     except Exception as error:
-        said = sentences.OUR_FAULT.format(kind=type(error).__name__, text=str(error)[:500])
+        said = sentences.OUR_FAULT.format(kind=type(error).__name__, text=str(error).partition("\n")[0][:200])
         given = replace(_failed(ctx, course, "internal_error", said), cause=error)
     ctx.publish(TurnEnded(_report(course, given)))
     return given
