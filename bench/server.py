@@ -2,6 +2,9 @@
 
 The first request of a conversation gets a call of `get_time`. Once its result is the last message, the answer comes: as
 a call of `respond` where that tool is offered, as text elsewhere. Streams have the same number of chunks either way.
+
+An inquiry of `bench.structured` is answered by its object: in a call of the first tool where tools are offered, as text
+elsewhere. `GET /v1/sent` tells how many bytes the last request had.
 """
 
 from __future__ import annotations
@@ -19,14 +22,23 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
+from bench.structured import INQUIRIES
+
 ANSWER = "It is 15:42 in Paris, the sky is clear."
 PIECES = 10  # chunks that an answer is cut into
+ANSWERS = {each.question: each.answer for each in INQUIRIES.values()}
 USAGE = {"prompt_tokens": 50, "completion_tokens": 10, "total_tokens": 60}
+
+sent = 0
 
 
 def message_for(body: dict[str, Any]) -> tuple[dict[str, Any], str]:
     """The assistant's message and its finish."""
-    offered = {tool["function"]["name"] for tool in body.get("tools") or ()}
+    offered = [tool["function"]["name"] for tool in body.get("tools") or ()]
+    if (answer := ANSWERS.get(body["messages"][-1]["content"])) is not None:
+        if offered:
+            return _calls(offered[0], answer), "tool_calls"
+        return {"role": "assistant", "content": json.dumps(answer)}, "stop"
     if "get_time" in offered and body["messages"][-1]["role"] != "tool":
         return _calls("get_time", {"city": "Paris"}), "tool_calls"
     if "respond" in offered:
@@ -51,7 +63,9 @@ def chunks_of(message: dict[str, Any], finish: str) -> Iterator[dict[str, Any]]:
 
 
 async def complete(request: Request) -> Response:
-    body = json.loads(await request.body())
+    global sent
+    content = await request.body()
+    sent, body = len(content), json.loads(content)
     message, finish = message_for(body)
     base = {"id": "chatcmpl-1", "created": 1, "model": body["model"]}
     if body.get("stream"):
@@ -59,6 +73,10 @@ async def complete(request: Request) -> Response:
     choice = {"index": 0, "message": message, "finish_reason": finish}
     answer = {**base, "object": "chat.completion", "choices": [choice], "usage": USAGE}
     return Response(json.dumps(answer), media_type="application/json")
+
+
+async def tell_sent(request: Request) -> Response:  # noqa: ARG001
+    return Response(str(sent))
 
 
 async def _events(base: dict[str, Any], message: dict[str, Any], finish: str) -> AsyncIterator[str]:
@@ -87,7 +105,7 @@ def _cut(text: str) -> list[str]:
 
 async def main() -> None:
     """Serve on a free port of loopback and print it. It ends when its parent closes stdin."""
-    app = Starlette(routes=[Route("/v1/chat/completions", complete, methods=["POST"])])
+    app = Starlette(routes=[Route("/v1/chat/completions", complete, methods=["POST"]), Route("/v1/sent", tell_sent)])
     # Only with the protocol named does asyncio turn Nagle's algorithm off, and without that a reply in two writes waits
     # 40 ms for an acknowledgement.
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)

@@ -11,17 +11,29 @@ import json
 import os
 import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
+from typing import Any
 
-from bench import contestants
+from bench import contestants, structured
 from bench.contestants import Turn
 from bench.server import ANSWER
 
 WARM_UP = 30  # turns
 
 
-def made(kind: str, name: str, url: str) -> Turn:
+def made(kind: str, name: str, url: str) -> tuple[Turn | structured.Ask, Callable[[Any], bool]]:
+    """The contestant, and whether what it gives is the answer."""
+    kind, _, inquiry = kind.partition("/")
+    if inquiry:
+        known = structured.WHOLE if kind == "query" else structured.STREAMED
+        return known[name](url, inquiry), partial(structured.is_answer, name=inquiry)
+    return _turn(kind, name, url), ANSWER.__eq__
+
+
+def _turn(kind: str, name: str, url: str) -> Turn:
     if kind == "turn":
         return contestants.TURN[name](url)
     if kind == "streamed":
@@ -43,16 +55,16 @@ def history(messages: int) -> list[dict[str, str]]:
 
 
 async def main(kind: str, name: str, url: str) -> None:
-    turn = made(kind, name, url)
+    turn, is_answer = made(kind, name, url)
     for _ in range(WARM_UP):
-        assert await turn() == ANSWER
+        assert is_answer(await turn())
     print(json.dumps({"ready": True}), flush=True)
     loop = asyncio.get_running_loop()
     while line := await loop.run_in_executor(None, sys.stdin.readline):
         wall, cpu = time.perf_counter(), time.process_time()
         for _ in range(int(line)):
             answer = await turn()
-            assert answer == ANSWER, answer
+            assert is_answer(answer), answer
         spent = {"wall": time.perf_counter() - wall, "cpu": time.process_time() - cpu}
         print(json.dumps({**spent, "sockets": _sockets()}), flush=True)
     os._exit(0)
