@@ -106,7 +106,7 @@ async def test_a_draft_differs_from_the_final_answer_wherever_it_can() -> None:
         assert draft.items() <= first.items()
 
 
-def test_the_command_serves_a_structured_answer(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_lists_the_faults_of_answers_with_their_reports(capsys: pytest.CaptureFixture[str]) -> None:
     from vancetope.backends.faults.__main__ import main
 
     assert main(["--list"]) == 0

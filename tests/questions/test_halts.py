@@ -211,7 +211,7 @@ async def test_a_stopped_question_is_stopped_again_in_a_replay() -> None:
 
 @ALL
 async def test_a_server_that_is_silent_is_an_llm_error_when_the_time_is_over(enforcement: EnforcementName) -> None:
-    made = await put([silence()], enforcement, deadline=0.4)
+    made = await put([silence()], enforcement, deadline=0.6)
     assert (made.answer.error, made.answer.attempts, made.calls) == ("llm_error", 0, 1)
     assert "time" in made.answer.message
     assert made.server is not None
@@ -234,19 +234,19 @@ async def test_one_model_call_has_a_time_of_its_own(enforcement: EnforcementName
 
 @ALL
 async def test_time_that_runs_out_in_the_tool_rounds_leaves_time_for_the_answer(enforcement: EnforcementName) -> None:
-    async def nap(seconds: float = 0.3) -> str:
+    async def nap(seconds: float = 0.6) -> str:
         """Sleep."""
         await asyncio.sleep(seconds)
         return "Rested."
 
     script = [call("nap"), FITS if enforcement != "constrained" else call("answer", message=FITS), FITS]
-    made = await put(script, enforcement, tools=[nap], deadline=0.2)
+    made = await put(script, enforcement, tools=[nap], deadline=0.5)
     assert (made.answer.data, made.answer.attempts) == (OSLO, 1)
 
 
 @ALL
 async def test_time_that_ran_out_is_not_given_again_to_every_attempt(enforcement: EnforcementName) -> None:
-    async def nap(seconds: float = 0.15) -> str:
+    async def nap(seconds: float = 0.45) -> str:
         """Sleep."""
         await asyncio.sleep(seconds)
         return "Rested."
@@ -261,12 +261,12 @@ async def test_time_that_ran_out_is_not_given_again_to_every_attempt(enforcement
         enforcement,
         tools=[nap],
         max_attempts=10,
-        deadline=0.1,
-        patience=Patience(turn=0.1, last_round=0.5),
+        deadline=0.4,
+        patience=Patience(last_round=0.5),
         listening=False,
     )
     assert not made.answer.success
-    assert loop.time() - begun < 0.1 + 0.5 + 0.7, "every attempt had the time of the last round"
+    assert loop.time() - begun < 2.0, "every attempt had the time of the last round"
 
 
 # Budgets.
