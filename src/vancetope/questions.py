@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from json import dumps
+from functools import lru_cache
+from json import dumps, loads
 from typing import Any
 
 from vancetope import sentences
@@ -24,6 +25,7 @@ from vancetope.schema.validate import InvalidSchema, Validator, json_types
 from vancetope.schema.validate import compile as compiled
 
 MOST_ATTEMPTS = 10
+CACHED_LENGTH = 200_000
 
 
 def question_of(
@@ -87,19 +89,26 @@ def _question(
 ) -> Question | BadQuestion:
     try:
         validator = compiled(schema, formats=format_checks)
-        hints = compiled(schema, formats=True)
     except InvalidSchema as error:
         return BadQuestion("invalid_schema", str(error))
-    schema = dict(validator.schema)
-    if "object" not in json_types(schema, schema):
+    text = dumps(validator.schema, ensure_ascii=False)
+    takes_objects, hints, notices = (_cached if len(text) <= CACHED_LENGTH else _seen)(text)
+    if not takes_objects:
         return BadQuestion("invalid_schema", sentences.NOT_AN_OBJECT)
-    return Question(message, schema, validator, hints, max_attempts, build, tuple(_notices(schema, validator)))
+    return Question(message, validator.schema, validator, hints, max_attempts, build, notices)
 
 
-def _notices(schema: Mapping[str, Any], validator: Validator) -> list[str]:
-    """What is odd about a schema: likely typos (a note of its author's is none), and that it says next to nothing."""
+def _seen(text: str) -> tuple[bool, Validator, tuple[str, ...]]:
+    """Whether the schema in this text allows an object, its validator of formats too, and what is odd about it: likely
+    typos (a note of its author's is none), and that it says next to nothing."""
+    schema = loads(text)
     odd = [str(each) for each in unknown_keywords(schema) if each.meant or each.since]
-    return [*odd, sentences.OPEN_SCHEMA] if _is_permissive(validator) else odd
+    permissive = [sentences.OPEN_SCHEMA] if _is_permissive(compiled(schema)) else []
+    takes_objects = "object" in json_types(schema, schema)
+    return takes_objects, compiled(schema, formats=True), (*odd, *permissive)
+
+
+_cached = lru_cache(maxsize=256)(_seen)
 
 
 def _is_permissive(validator: Validator) -> bool:
@@ -107,6 +116,7 @@ def _is_permissive(validator: Validator) -> bool:
     return validator.fits({}) and validator.fits({"\u2026": "\u2026"})
 
 
+@lru_cache(maxsize=64)
 def _of_type(kind: type) -> tuple[dict[str, Any], Build]:
     """The schema of a pydantic model or another type that pydantic knows, and how its values are made."""
     from pydantic import TypeAdapter, ValidationError

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
+from json import dumps, loads
 from typing import Any
 
 from vancetope.contract.grammar import LIST_BOUND, bounded, stopped
@@ -12,8 +13,11 @@ from vancetope.errors import ConfigError
 from vancetope.models.base import ModelInfo
 from vancetope.outcome import EnforcementName
 from vancetope.schema.rewrite import Unsuited, rewrite
+from vancetope.schema.validate import Validator
+from vancetope.schema.validate import compile as compiled
 
 ROOM = 4
+CACHED_LENGTH = 200_000
 GRAMMARS = frozenset({"llguidance", "gbnf", "xgrammar", "ollama"})
 GENERIC: Mapping[EnforcementName, str] = {"native": "openai", "constrained": "llguidance"}
 
@@ -21,11 +25,12 @@ GENERIC: Mapping[EnforcementName, str] = {"native": "openai", "constrained": "ll
 @dataclass(frozen=True, slots=True)
 class Form:
     """One way of asking. `response_schema` goes to the server, null where the schema is asked for in words only; `why`
-    says why, where more had been wanted. `restore` brings a value of the server's own form back to the caller's,
-    `at_bound` tells whether a value stopped at a bound that only our grammar had set."""
+    says why, where more had been wanted. `validator` is of that schema. `restore` brings a value of the server's own
+    form back to the caller's, `at_bound` tells whether a value stopped at a bound that only our grammar had set."""
 
     mode: EnforcementName
     response_schema: Mapping[str, Any] | None = None
+    validator: Validator | None = None
     restore: Callable[[Any], Any] | None = None
     at_bound: Callable[[Any], bool] | None = None
     why: str = ""
@@ -56,16 +61,26 @@ def mode_of(name: str) -> EnforcementName:
 
 def form(schema: Mapping[str, Any], name: str | None, model: ModelInfo, *, raised: bool) -> Form:
     """The form of an attempt. Our own server's grammar bounds every string and list, or a small model fills its window
-    with one of them; `raised` gives them more room."""
+    with one of them; `raised` gives them more room. Equal schemas are rewritten once."""
     if name is None:
         return Form("prompted")
+    room = ROOM if raised else 1
+    bounds = (model.string_bound * room, LIST_BOUND * room) if model.provider == "local" else None
+    text = dumps(schema, ensure_ascii=False)
+    return (_cached if len(text) <= CACHED_LENGTH else _made)(text, name, bounds)
+
+
+def _made(text: str, name: str, bounds: tuple[int, int] | None) -> Form:
+    schema = loads(text)
     rewritten = rewrite(schema, name)
     if isinstance(rewritten, Unsuited):
         return Form("prompted", why=rewritten.sentence)
-    if model.provider != "local":
-        return Form(mode_of(name), rewritten.schema, rewritten.restored)
-    room = ROOM if raised else 1
-    bound, items = model.string_bound * room, LIST_BOUND * room
+    if bounds is None:
+        return Form(mode_of(name), rewritten.schema, compiled(rewritten.schema), rewritten.restored)
+    bound, items = bounds
     tight = bounded(rewritten.schema, bound, "", items) | {"x-guidance": {"whitespace_flexible": False}}
     at_bound = partial(stopped, schema=schema, bound=bound, items=items)
-    return Form(mode_of(name), tight, rewritten.restored, at_bound)
+    return Form(mode_of(name), tight, compiled(tight), rewritten.restored, at_bound)
+
+
+_cached = lru_cache(maxsize=256)(_made)

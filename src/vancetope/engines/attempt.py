@@ -18,7 +18,6 @@ from vancetope.model_call import ASSUMED_OUTPUT, Asking, Sent, room_for, send, s
 from vancetope.models.base import ModelInfo
 from vancetope.outcome import Outcome
 from vancetope.schema.strict import NotJson, parse
-from vancetope.schema.validate import compile as compiled
 
 
 async def attempt(
@@ -79,9 +78,9 @@ def more_room(model: ModelInfo, reply: Reply, tokens: int) -> int | None:
 def enforced(form: Form, reply: Reply) -> bool:
     """Whether the server kept to the response format, as far as the reply can tell: a constraint may be accepted and
     then dropped."""
-    if form.response_schema is None or reply.finish is not Finish.STOP:
+    if form.validator is None or reply.finish is not Finish.STOP:
         return True
     try:
-        return compiled(form.response_schema).fits(parse(reply.text))
+        return form.validator.fits(parse(reply.text))
     except NotJson:
         return False

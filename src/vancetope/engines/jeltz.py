@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
-from json import dumps
+from functools import lru_cache, partial
+from json import dumps, loads
 from typing import Any, Literal, TypeAlias
 
 from vancetope import sentences, turn
@@ -111,7 +111,7 @@ async def _answered(ctx: Context, course: Course, question: Question | BadQuesti
 
 
 async def _is_refused(ctx: Context, question: Question) -> Refused:
-    return Refused((ctx.model.id, _key(question)) in _refused)
+    return Refused(bool(_refused) and (ctx.model.id, _key(question)) in _refused)
 
 
 def _first_form(ctx: Context, question: Question) -> Form:
@@ -213,8 +213,15 @@ def _judged(ctx: Context, course: Course, question: Question, sent: Sent) -> Rul
 def _system(ctx: Context, shape: Form, question: Question) -> str:
     """The recipe's prompt for this form. It always holds the schema: a grammar does not show it to the model, and a
     provider's form of it has lost its bounds."""
-    text = dumps(question.schema, ensure_ascii=False, indent=None if ctx.model.tier == "tiny" else 2)
+    text = dumps(question.schema, ensure_ascii=False)
+    if ctx.model.tier != "tiny":
+        text = _indented(text)
     return ctx.render({"mode": shape.mode, "schema_json": text, "prompt": question.text})
+
+
+@lru_cache(maxsize=64)
+def _indented(text: str) -> str:
+    return dumps(loads(text), ensure_ascii=False, indent=2)
 
 
 def _key(question: Question) -> str:
