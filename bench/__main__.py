@@ -23,8 +23,8 @@ TEXTS = {
     "turn, one at a time. A ratio is taken within a round; shown are the median and the quartiles over the rounds.",
     "query": "One request and one answer by schema, against a server that answers at once with what fits. `raw httpx` "
     "sends the same prompt and the same response format and parses the reply's JSON; it checks nothing. Everybody has "
-    "the shipped defaults, a process of their own and, but for ours with *a schema*, a pydantic model; they run in turn, "
-    "one at a time. A ratio is taken within a round; shown are the median and the quartiles over the rounds.",
+    "the shipped defaults, a process of their own and, but for ours with *a schema*, a pydantic model; they run in "
+    "turn, one at a time. A ratio is taken within a round; shown are the median and the quartiles over the rounds.",
     "history": "The same turn after 10 and after 1,000 messages of history. An earlier answer goes out as the call of "
     "`respond` that would have given it, with its result, so 1,000 messages of ours are 1,500 on the wire.",
     "start": "CPU seconds of a whole process, user and system. The goal: 0.4 for `import vancetope` and for the help.",
