@@ -316,7 +316,7 @@ SCHEMA_NOTES = {
     "multipleOf": "a multiple of {}",
     "minItems": "at least {} items",
     "maxItems": "at most {} items",
-    "uniqueItems": "no item twice{}",
+    "uniqueItems": "no item twice",
     "contains": "at least one item that fits {}",
     "minProperties": "at least {} keys with a value",
     "maxProperties": "at most {} keys with a value",

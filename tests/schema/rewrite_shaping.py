@@ -23,6 +23,7 @@ class Shaped:
 
     value: Any
     dropped: tuple[Path, ...] = ()
+    lost: int = 0  # how much of the instance that is, in characters
 
 
 def shaped(rewritten: Rewritten, instance: Any) -> Shaped | None:
@@ -30,7 +31,7 @@ def shaped(rewritten: Rewritten, instance: Any) -> Shaped | None:
     inside = {rewritten.wrapper: instance} if rewritten.wrapper else instance
     found = _Shaping(rewritten.schema).value(rewritten.schema, inside, ())
     if found and rewritten.wrapper:
-        return Shaped(found.value, tuple(path[1:] for path in found.dropped))
+        return Shaped(found.value, tuple(path[1:] for path in found.dropped), found.lost)
     return found
 
 
@@ -44,7 +45,7 @@ class _Shaping:
             return self.value(self.definitions[node["$ref"].removeprefix("#/$defs/")], instance, path)
         if "anyOf" in node:
             found = [each for each in (self.value(option, instance, path) for option in node["anyOf"]) if each]
-            return min(found, key=lambda each: len(each.dropped), default=None)
+            return min(found, key=lambda each: each.lost, default=None)
         if not self._fits_itself(node, instance):
             return None
         if isinstance(instance, dict) and "properties" in node:
@@ -53,42 +54,45 @@ class _Shaping:
 
     def _object(self, node: Mapping[str, Any], instance: dict[str, Any], path: Path) -> Shaped | None:
         value: dict[str, Any] = {}
-        dropped: list[Path] = []
+        inside: list[Shaped] = []
+        dropped: list[str] = []
         for name, child in node["properties"].items():
             inner = self.value(child, instance[name], (*path, name)) if name in instance else None
             if name in instance and inner is None:
-                dropped.append((*path, name))
+                dropped.append(name)
             if inner is None and name in node["required"]:
                 inner = self.value(child, None, (*path, name))
                 if inner is None:
                     return None
             if inner is not None:
                 value[name] = inner.value
-                dropped += inner.dropped
+                inside.append(inner)
         for name in instance.keys() - node["properties"].keys():
             extras = node["additionalProperties"]
             inner = self.value(extras, instance[name], (*path, name)) if isinstance(extras, dict) else None
             if extras is True:
                 inner = Shaped(instance[name])
             if inner is None:
-                dropped.append((*path, name))
+                dropped.append(name)
             else:
                 value[name] = inner.value
-                dropped += inner.dropped
-        return Shaped(value, tuple(dropped))
+                inside.append(inner)
+        lost = sum(len(repr(instance[name])) for name in dropped) + sum(each.lost for each in inside)
+        return Shaped(
+            value, (*((*path, name) for name in dropped), *(at for each in inside for at in each.dropped)), lost
+        )
 
     def _array(self, node: Mapping[str, Any], instance: list[Any], path: Path) -> Shaped | None:
         prefix, items = node.get("prefixItems", ()), node.get("items")
-        value: list[Any] = []
-        dropped: list[Path] = []
+        inside: list[Shaped] = []
         for at, item in enumerate(instance):
             child = prefix[at] if at < len(prefix) else items
             inner = Shaped(item) if child is None else self.value(child, item, (*path, at))
             if inner is None:
                 return None
-            value.append(inner.value)
-            dropped += inner.dropped
-        return Shaped(value, tuple(dropped))
+            inside.append(inner)
+        dropped = tuple(path for each in inside for path in each.dropped)
+        return Shaped([each.value for each in inside], dropped, sum(each.lost for each in inside))
 
     def _fits_itself(self, node: Mapping[str, Any], instance: Any) -> bool:
         """Whether the value fits what a written schema says of the value itself, not of what is inside."""

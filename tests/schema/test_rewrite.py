@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -102,6 +103,24 @@ def test_of_a_union_the_option_that_leads_to_a_fitting_value_counts() -> None:
     assert written(schema).restored({"v": {"a": "x", "b": None}}) == {"v": {"a": "x"}}
     schema = obj("v", v={"anyOf": [left | {"minProperties": 2}, right]})
     assert written(schema).restored({"v": {"a": "x", "b": None}}) == {"v": {"a": "x", "b": None}}
+
+
+def test_options_that_look_alike_are_told_apart_by_what_null_means() -> None:
+    left = obj("a", a=TEXT, b=TEXT) | {"minProperties": 2}
+    right = obj("a b", a=TEXT, b={"type": ["string", "null"]})
+    schema = obj("v", v={"anyOf": [left, right]}, c=TEXT)
+    assert written(schema).restored({"v": {"a": "x", "b": None}, "c": None}) == {"v": {"a": "x", "b": None}}
+
+
+def test_nulls_that_only_together_break_a_rule_go_together() -> None:
+    maybe = {"type": ["string", "null"]}
+    schema = obj(a=maybe, b=maybe, c=TEXT) | {"dependentRequired": {"a": ["c"], "b": ["c"]}}
+    assert written(schema).restored({"a": None, "b": None, "c": None}) == {}
+
+
+def test_a_value_that_fits_as_it_stands_is_not_broken() -> None:
+    schema = {"type": "object", "properties": {"a": {"minLength": 1}}, "minProperties": 1}
+    assert written(schema).restored({"a": None}) == {"a": None}
 
 
 def test_nulls_come_out_at_every_depth() -> None:
@@ -385,6 +404,8 @@ def test_a_conjunction_is_merged_and_the_tighter_bound_counts() -> None:
         ]
     }
     assert one(schema) == {"type": "integer", "minimum": 2, "maximum": 9}
+    lengths = {"allOf": [{"type": "string", "minLength": 2, "maxLength": 9}, {"minLength": 3, "maxLength": 7}]}
+    assert one(lengths, "llguidance") == {"type": "string", "minLength": 3, "maxLength": 7}
     assert one({"allOf": [{"enum": [1, "a", None]}, {"enum": ["a", 1.0, True]}]}) == {
         "anyOf": [{"type": "integer", "enum": [1]}, {"type": "string", "enum": ["a"]}]
     }
@@ -393,6 +414,30 @@ def test_a_conjunction_is_merged_and_the_tighter_bound_counts() -> None:
 def test_a_property_that_a_conjunction_forbids_is_left_out() -> None:
     schema = {"allOf": [obj(a=TEXT), {"properties": {"a": {"minLength": 1}, "b": TEXT}}], "type": "object"}
     assert [*one(schema)["properties"]] == ["a"]
+
+
+def test_a_union_with_an_option_that_allows_everything_allows_everything() -> None:
+    options: tuple[Any, ...] = ({}, True)
+    for option in options:
+        schema = obj("v", v={"anyOf": [option, obj("n", n=NUMBER)]})
+        assert refused(schema) == "permissive"
+        for value in (1, {"n": "x"}, {"n": 1}):
+            assert kept(schema, written(schema, "llguidance"), {"v": value}) == ""
+
+
+def test_what_is_merged_twice_at_every_level_does_not_double() -> None:
+    levels = {
+        f"a{at}": {
+            "type": "object",
+            "properties": {
+                name: {"$ref": f"#/$defs/a{at + 1}", "minProperties": least} for name, least in (("n", 0), ("m", 1))
+            },
+        }
+        for at in range(25)
+    }
+    schema = {**obj("v", v={"$ref": "#/$defs/a0"}), "$defs": {**levels, "a25": obj("x", x=TEXT)}}
+    found = written(schema, "llguidance")
+    assert len(str(found.schema)) < 25_000
 
 
 def test_large_unions_stay_and_many_unions_do_not_explode() -> None:
@@ -433,6 +478,8 @@ def test_large_unions_stay_and_many_unions_do_not_explode() -> None:
         ("llguidance", {"type": "number", "multipleOf": 0.5}, {"type": "number"}, "A multiple of 0.5"),
         ("gemini", {"type": "number", "exclusiveMinimum": 1}, {"type": "number", "minimum": 1}, "More than 1"),
         ("gemini", {"type": "integer", "exclusiveMinimum": 1}, {"type": "integer", "minimum": 2}, ""),
+        ("openai", {"type": "integer", "exclusiveMaximum": 3}, {"type": "integer", "maximum": 2}, ""),
+        ("openai", {"type": "number", "exclusiveMaximum": 3}, {"type": "number", "exclusiveMaximum": 3}, ""),
         ("gbnf", {"type": "number", "minimum": 1.5}, {"type": "number"}, "At least 1.5"),
         ("gbnf", {"type": "integer", "minimum": 1.5}, {"type": "integer", "minimum": 2}, ""),
         ("openai", {"type": "integer", "maximum": 2**60}, {"type": "integer"}, f"At most {2**60}"),
@@ -467,7 +514,7 @@ def test_bounds_are_held_or_said(profile: str, schema: Any, held: Any, said: str
 
 def test_what_is_said_stands_after_the_description() -> None:
     found = one({"type": "string", "description": "A name", "minLength": 1, "not": {"const": "x"}, "title": "T"})
-    assert found["description"] == 'A name. Must not fit {"const": "x"}. At least 1 characters'
+    assert found["description"] == 'A name. Must not fit {"const": "x"}. At least 1 character'
 
 
 @pytest.mark.parametrize("profile", PROFILES)
@@ -518,6 +565,11 @@ def test_a_tuple_is_held_where_the_provider_can_and_else_said() -> None:
         "maxItems": 2,
         "description": "The first 2 items each have their own kind, in this order",
     }
+
+
+def test_a_tuple_ends_before_what_nothing_fits() -> None:
+    found = one({"type": "array", "prefixItems": [TEXT, False, NUMBER], "items": TEXT}, "llguidance")
+    assert (found["prefixItems"], found["maxItems"]) == ([TEXT], 1)
 
 
 def test_subschemas_that_are_true_or_false() -> None:
@@ -612,6 +664,17 @@ def test_depth_is_counted_in_objects_and_lists() -> None:
         schema = obj("v", v={"type": "array", "items": schema})
     assert written(obj("v", v=schema["properties"]["v"])).schema
     assert refused(obj("v", v=schema)) == "too_deep"
+
+
+@pytest.mark.parametrize(
+    "union", [lambda part: {"anyOf": [part, TEXT]}, lambda part: {"type": "object", "allOf": [part]}]
+)
+def test_chains_of_definitions_end_in_a_reason(union: Callable[[Any], Any]) -> None:
+    chain = {f"d{at}": union({"$ref": f"#/$defs/d{at + 1}"}) for at in range(2_000)}
+    schema = {**obj("v", v={"$ref": "#/$defs/d0"}), "$defs": {**chain, "d2000": obj("a", a=TEXT)}}
+    for profile in PROFILES:
+        found = rewrite(schema, profile)
+        assert isinstance(found, Rewritten) or found.reason == "too_deep"
 
 
 def test_a_profile_that_does_not_exist_is_an_error_of_the_program() -> None:

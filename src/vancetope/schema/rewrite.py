@@ -99,6 +99,8 @@ def rewrite(schema: Mapping[str, Any], profile: str) -> Rewritten | Unsuited:
             refused = error
             if not writer.is_multiplied or error.reason not in _LARGE:
                 break
+        except RecursionError:  # unions inside unions inside definitions, hundreds of them
+            return Unsuited("too_deep", "the schema nests its unions too deep")
     return Unsuited(refused.reason, str(refused))
 
 

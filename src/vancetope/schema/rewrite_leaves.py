@@ -8,9 +8,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from vancetope.schema.profiles import Profile
-from vancetope.schema.rewrite_merging import Merged
+from vancetope.schema.rewrite_merging import Merged, noted
 from vancetope.schema.rewrite_patterns import portable
-from vancetope.sentences import SCHEMA_NOTES
 
 _LARGEST_NUMBER = 2**53
 _SAID_VALUES = 20
@@ -40,7 +39,7 @@ class Leaves:
                 held[keyword] = number
                 self._repeats = max(self._repeats, total)
             else:
-                said.append(SCHEMA_NOTES[keyword].format(number))
+                said.append(noted(keyword, number))
                 if keyword in profile.keywords and least is not None:
                     held[keyword] = least
         return held
@@ -57,10 +56,10 @@ class Leaves:
                 if held and keyword in profile.keywords and not ruled:
                     body[keyword], ruled = held, True
                 else:
-                    said.append(SCHEMA_NOTES[keyword].format(value[:200]))
+                    said.append(noted(keyword, value[:200]))
         lengths = {"minLength": all_of.count("minLength") or None, "maxLength": all_of.count("maxLength")}
         if ruled and profile.string_rules == "one":
-            said.extend(SCHEMA_NOTES[key].format(number) for key, number in lengths.items() if number is not None)
+            said.extend(noted(key, number) for key, number in lengths.items() if number is not None)
             return body
         return body | self.counts(lengths, said)
 
@@ -73,16 +72,16 @@ class Leaves:
             if "multipleOf" in profile.keywords and "multipleOf" not in body:
                 body["multipleOf"] = step
             else:
-                said.append(SCHEMA_NOTES["multipleOf"].format(step))
+                said.append(noted("multipleOf", step))
         for keyword, bound in bounds.items():
             inclusive = keyword.replace("exclusiveM", "m")
             if kind not in profile.ranged_types or abs(bound) > _LARGEST_NUMBER or inclusive not in profile.keywords:
-                said.append(SCHEMA_NOTES[keyword].format(bound))
+                said.append(noted(keyword, bound))
             elif keyword in profile.keywords:
                 body[keyword] = bound
             else:
                 body[inclusive] = bound
-                said.append(SCHEMA_NOTES[keyword].format(bound))
+                said.append(noted(keyword, bound))
         return body
 
     def literals(self, values: list[Any], said: list[str]) -> Written | None:
@@ -104,7 +103,7 @@ class Leaves:
                 options.append({"type": kind, "enum": alike})
             else:
                 options.append({"type": kind})
-                said.extend(SCHEMA_NOTES["const"].format(json.dumps(each)) for each in alike[:_SAID_VALUES])
+                said.extend(noted("const", json.dumps(each)) for each in alike[:_SAID_VALUES])
         return union_of(options)
 
     def _structure(self, value: Any, said: list[str]) -> Written:

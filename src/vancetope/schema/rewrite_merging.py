@@ -136,13 +136,11 @@ def _add_bounds(all_of: Merged, facts: Mapping[str, Any]) -> None:
             if value not in values:
                 values.append(value)
         elif keyword == "uniqueItems" and value is True:
-            all_of.said.append(SCHEMA_NOTES[keyword].format(""))
+            all_of.said.append(noted(keyword))
         elif keyword == "dependentRequired":
-            all_of.said.extend(
-                SCHEMA_NOTES[keyword].format(key, ", ".join(also)) for key, also in value.items() if also
-            )
+            all_of.said.extend(noted(keyword, key, ", ".join(also)) for key, also in value.items() if also)
         elif keyword in _SAID:
-            all_of.said.append(SCHEMA_NOTES[keyword].format(_quoted(value)))
+            all_of.said.append(noted(keyword, _quoted(value)))
 
 
 def _add_object(source: Source, all_of: Merged, node: Node, facts: Mapping[str, Any]) -> None:
@@ -247,6 +245,17 @@ def is_about_presence(source: Source, option: Goal) -> list[str] | None:
 
 def types_of(all_of: Merged) -> frozenset[str]:
     return ALL_TYPES if all_of.types is None else all_of.types
+
+
+_ONE = {" characters": " character", " items": " item", " keys": " key"}
+
+
+def noted(keyword: str, *values: Any) -> str:
+    """What a keyword demands, in a clause for the model."""
+    text = SCHEMA_NOTES[keyword].format(*values)
+    for many, one in _ONE.items() if values[:1] == (1,) else ():
+        text = text.replace(many, one)
+    return text
 
 
 def _matcher(pattern: str) -> Callable[[str], bool] | None:

@@ -68,7 +68,7 @@ def restored(schema: Mapping[str, Any], start: str, marks: Marks, value: Any, fi
     """
     first = _Walk(schema, marks, {})
     plainest = first.value(_at(schema, start), start, value, "")
-    if not first.sites or fits(plainest):
+    if fits(plainest):
         return plainest
     ends = {site: count - 1 for site, count in first.sites.items()}
     tries = [ends, *({site: choice} for site, count in first.sites.items() for choice in range(1, count))]

@@ -14,11 +14,11 @@ from vancetope.schema.rewrite_merging import (
     is_about_presence,
     item_goals,
     merged,
+    noted,
     property_goals,
     types_of,
 )
 from vancetope.schema.rewrite_reading import Either, Flat, Goal, Node, Plain, Refused, Source, flattened, loosened
-from vancetope.sentences import SCHEMA_NOTES
 
 MAX_NODES = 30_000
 NODES_PER_NODE = 8
@@ -123,7 +123,7 @@ class Writer:
         if deep > MAX_LEVELS:
             raise Refused("too_deep", f"written out, the schema nests deeper than {MAX_LEVELS} levels")
         if goal in self._inline:
-            return self._defined(goal, self._inline[goal], self._name_for(goal))
+            return self._moved(goal)
         left = self._nodes_left
         self._doing[goal] = None
         body = self._body(goal, level | {goal}, deep, room)
@@ -138,6 +138,17 @@ class Writer:
         self._kept[goal] = name
         self.definitions[name] = body
         return {"$ref": f"#/$defs/{name}"}
+
+    def _moved(self, goal: Goal) -> Written:
+        """What was written in place before becomes a definition, there too."""
+        inline = self._inline.pop(goal)
+        body = dict(inline)
+        self.keep_mark(inline, body)
+        self.left_out.pop(id(inline), None)
+        reference = self._defined(goal, body, self._name_for(goal))
+        inline.clear()
+        inline.update(reference)
+        return reference
 
     def _name_for(self, goal: Goal) -> str:
         return self._named(next((part for part in goal if isinstance(part, Node)), None))
@@ -188,7 +199,7 @@ class Writer:
             keys = [each for each in presences if each]
             alternatives *= len(union.options)
             if len(keys) == len(presences):
-                said.append(SCHEMA_NOTES["some_keys"].format("; ".join(", ".join(each) for each in keys)))
+                said.append(noted("some_keys", "; ".join(", ".join(each) for each in keys)))
             elif not any(map(is_empty, union.options)) and (
                 alternatives <= room or (not kept and (is_bare or alternatives <= room * _ALONE))
             ):
@@ -232,9 +243,9 @@ class Writer:
         own = body.get("description")
         if own and own not in text:
             text = f"{text} {own}"
-        noted = {**body, "description": text[:MAX_DESCRIPTION]}
-        self.keep_mark(body, noted)
-        return noted
+        described = {**body, "description": text[:MAX_DESCRIPTION]}
+        self.keep_mark(body, described)
+        return described
 
     def keep_mark(self, before: Written, after: Written) -> None:
         """What null stands for in a written object also holds for its copy."""
@@ -277,8 +288,11 @@ class Writer:
             if name in all_of.required or profile.all_required:
                 required.append(name)
         extras = self._extras(all_of, properties, deep)
-        counts = {bound: all_of.count(bound) for bound in ("minProperties", "maxProperties")}
-        said.extend(SCHEMA_NOTES[bound].format(count) for bound, count in counts.items() if count is not None)
+        counts = {
+            "minProperties": all_of.count("minProperties") or None,
+            "maxProperties": all_of.count("maxProperties"),
+        }
+        said.extend(noted(bound, count) for bound, count in counts.items() if count is not None)
         if extras is False and not properties and not profile.empty_objects:
             extras = {"type": "null"}
         body: Written = {"type": "object", "properties": properties, "required": required}
@@ -329,9 +343,9 @@ class Writer:
         else:
             kinds = union_of([*shown, *([] if items is None or (most is not None and most <= len(shown)) else [items])])
             if shown:
-                said.append(SCHEMA_NOTES["first_items"].format(len(shown)))
+                said.append(noted("first_items", len(shown)))
             if kinds is None:
-                said.append(SCHEMA_NOTES["no_items"])
+                said.append(noted("no_items"))
             body["items"] = kinds if kinds is not None else {"type": "null"}
         return body | self.leaves.counts(
             {"minItems": least or None, "maxItems": most}, said, exact and "prefixItems" in body
