@@ -106,10 +106,24 @@ def test_of_a_union_the_option_that_leads_to_a_fitting_value_counts() -> None:
 
 
 def test_options_that_look_alike_are_told_apart_by_what_null_means() -> None:
-    left = obj("a", a=TEXT, b=TEXT) | {"minProperties": 2}
+    left = obj("a", a=TEXT, b=TEXT) | {"if": {"required": ["a"]}, "then": {"required": ["b"]}}
     right = obj("a b", a=TEXT, b={"type": ["string", "null"]})
     schema = obj("v", v={"anyOf": [left, right]}, c=TEXT)
+    options = written(schema).schema["properties"]["v"]["anyOf"]
+    assert options[0] == options[1]
     assert written(schema).restored({"v": {"a": "x", "b": None}, "c": None}) == {"v": {"a": "x", "b": None}}
+
+
+def test_nulls_come_out_of_what_two_options_share() -> None:
+    address = obj("street", street=TEXT, city=TEXT, zip=TEXT, country=TEXT, region=TEXT, box=TEXT)
+    kinds = [{"properties": {"kind": {"const": kind}, kind: NUMBER}, "required": [kind]} for kind in ("x", "y")]
+    schema = obj("v", v={"type": "object", "properties": {"kind": TEXT, "at": address}, "oneOf": kinds})
+    found = written(schema)
+    assert [*found.schema["$defs"]] == ["at"]
+    empty = dict.fromkeys(["city", "zip", "country", "region", "box"])
+    for kind in ("x", "y"):
+        value = {"v": {"kind": kind, kind: 1, "at": {"street": "s", **empty}}}
+        assert found.restored(value) == {"v": {"kind": kind, kind: 1, "at": {"street": "s"}}}
 
 
 def test_nulls_that_only_together_break_a_rule_go_together() -> None:
@@ -373,6 +387,19 @@ def test_names_in_a_condition_without_an_else_are_not_lost() -> None:
         "v", v={"type": "object", "properties": {"a": TEXT}, "dependentSchemas": {"a": {"properties": {"b": TEXT}}}}
     )
     assert [*written(schema).schema["properties"]["v"]["properties"]] == ["a", "b"]
+
+
+def test_what_two_conditions_say_of_a_property_need_not_hold_at_once() -> None:
+    def when(kind: str, **properties: Any) -> dict[str, Any]:
+        return {
+            "if": {"properties": {"kind": {"const": kind}}, "required": ["kind"]},
+            "then": {"properties": properties},
+        }
+
+    rules = [when("text", of={"type": "string", "maxLength": 3}), when("count", of=NUMBER)]
+    schema = obj("v", v={"type": "object", "properties": {"kind": TEXT}, "required": ["kind"], "allOf": rules})
+    for value in ({"kind": "text", "of": "abc"}, {"kind": "count", "of": 3}, {"kind": "none"}):
+        assert kept(schema, written(schema), {"v": value}) == ""
 
 
 def test_what_a_condition_says_of_a_known_property_does_not_bind_the_others() -> None:

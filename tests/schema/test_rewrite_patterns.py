@@ -32,7 +32,7 @@ def test_plain_patterns_are_written_without_dialect(pattern: str, written: str) 
 @pytest.mark.parametrize(
     "pattern",
     [
-        *("a", "^a", "a$", "^a|b$", "^$", "^(a|)$", "", "^a$|^b$"),
+        *("a", "^a", "a$", "^a|b$", "^$", "^(a|)$", "", "^a$|^b$", "ab$", "^ab"),
         *(r"^.$", r"^\s$", r"^\D$", r"^[^a]$", r"^\bx$", r"^(?=a)a$", r"^(?<n>a)$", r"^(a)\1$", r"^\x41$", r"^\n$"),
         *('^"$', r"^\\$", r"^[\\]$", "^ü$", "^a\nb$", r"^[\]]$", r"^[a^]$", r"^[[:alpha:]]$", r"^\p{L}$", r"^[é]$"),
         *("^a{101}$", "^a{0}$", "^a{0,0}$", "^a{3,2}$", "^a{,3}$", "^a{x}$", "^a+?$", "^a++$", "^a**$", "^*a$"),
