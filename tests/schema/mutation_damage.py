@@ -25,7 +25,7 @@ from tests.schema.mutation_text import (
     written,
     written_object,
 )
-from tests.schema.mutation_values import changed, other_scalar, variant
+from tests.schema.mutation_values import other_scalar, variant
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,15 +209,15 @@ def _elided(draft: Draft, path: Path, random: Random) -> Draft:
     """The container at the path with dots for some of its entries."""
     first, end = span(draft.tokens, path)
     dots = Token("raw", random.choice(["...", "…", "... "]), path)
-    entries = _entries(draft, path)
-    if not entries:
+    found = entries(draft, path)
+    if not found:
         return put(draft, first + 1, end - 1, dots)
-    start = random.randrange(len(entries))
-    stop = random.choice([start, len(entries) - 1])
-    return put(draft, entries[start][0], entries[stop][1], dots)
+    start = random.randrange(len(found))
+    stop = random.choice([start, len(found) - 1])
+    return put(draft, found[start][0], found[stop][1], dots)
 
 
-def _entries(draft: Draft, path: Path) -> list[tuple[int, int]]:
+def entries(draft: Draft, path: Path) -> list[tuple[int, int]]:
     """The tokens of each member or item of the container at the path."""
     container = draft.instance.value
     for step in path:
@@ -226,42 +226,6 @@ def _entries(draft: Draft, path: Path) -> list[tuple[int, int]]:
         member_span(draft, (*path, key))
         for key in (container if isinstance(container, dict) else range(len(container)))
     ]
-
-
-@damage
-def comment_for_what_is_left_out(draft: Draft, random: Random) -> Reply | None:
-    """Some members or items are gone, mostly the last ones, a comment says so, and the rest fits if it can."""
-    draft = replace(draft, layout="pretty")
-    value = draft.instance.value
-    cuts = [
-        (path, start, stop)
-        for path, each in list(containers(value))[:12]
-        for start in {0, len(each) // 2, len(each) - 1}
-        for stop in {len(each), len(each) - 1}
-        if 0 <= start < stop
-    ]
-    fitting = [each for each in cuts if draft.instance.fits(_without(value, *each))]
-    if not cuts:
-        return None
-    path, start, stop = random.choice(fitting or cuts)
-    opening, closing = random.choice([("// ", ""), ("# ", ""), ("/* ", " */"), ("//", "")])
-    text = f"{opening}{random.choice(phrases.LEFT_OUT)}{closing}"
-    entries = _entries(draft, path)
-    last = stop == len(entries)
-    first = entries[start][0] - (1 if last and start and random.random() < 0.4 else 0)
-    end = entries[stop - 1][1] + (0 if last else 1)
-    return broken(put(draft, first, end, Token("comment", text, (), random.random() < 0.7)), random)
-
-
-def _without(value: Any, path: Path, start: int, stop: int) -> Any:
-    """The value without these entries of the container at the path."""
-    container = value
-    for step in path:
-        container = container[step]
-    if isinstance(container, list):
-        return changed(value, path, container[:start] + container[stop:])
-    keys = list(container)
-    return changed(value, path, {key: container[key] for key in keys[:start] + keys[stop:]})
 
 
 # Something is there twice.

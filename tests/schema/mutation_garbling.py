@@ -8,7 +8,8 @@ from dataclasses import replace
 from random import Random
 
 from tests.schema import mutation_phrases as phrases
-from tests.schema.mutation_damage import DAMAGE, Reply, broken, damage, picked, places
+from tests.schema.mutation_damage import Reply, broken, damage, picked, places
+from tests.schema.mutation_omission import DAMAGE
 from tests.schema.mutation_text import Draft, Path, Token, put, span, written
 
 __all__ = ["DAMAGE"]  # which is complete once this module is loaded

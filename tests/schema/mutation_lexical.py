@@ -10,6 +10,7 @@ from random import Random
 from typing import Literal, TypeAlias
 
 from tests.schema import mutation_phrases as phrases
+from tests.schema.mutation_complete import may_lack_content
 from tests.schema.mutation_text import (
     RESET,
     Draft,
@@ -177,15 +178,18 @@ def full_width_brackets(draft: Draft, random: Random) -> Draft | None:
 
 
 def _commented(draft: Draft, random: Random, opening: str, closing: str) -> Draft | None:
-    """With a few comments, none of them before a closing bracket: there it might stand for more entries."""
+    """With a few comments. Where the schema would allow more entries the comment may stand for them, as far as anybody
+    can tell who does not know its language: there it is right to refuse the reply, and right to take it."""
     steps = list(enumerate(zip(draft.tokens, draft.tokens[1:], strict=False)))
     after_open = [i for i, (a, b) in steps if a.kind == "open" and b.kind == "key"]
     inside = [i for i, (a, _) in steps if a.kind in ("comma", *SCALARS) and not _ends_at(draft, i)]
     places = after_open + inside
+    doubtful = draft.doubtful
     for place in sorted(random.sample(places, min(len(places), random.randint(1, 3))), reverse=True):
+        doubtful = doubtful or may_lack_content(draft.instance, draft.tokens, place)
         alone = draft.tokens[place + 1].kind == "key" and random.random() < 0.4
         draft = put(draft, place + 1, place + 1, _comment(random, opening, closing, alone=alone))
-    return replace(draft, strict=False) if places else None
+    return replace(draft, strict=False, doubtful=doubtful) if places else None
 
 
 def _ends_at(draft: Draft, index: int) -> bool:
@@ -215,13 +219,26 @@ def block_comments(draft: Draft, random: Random) -> Draft | None:
 
 @lexical(None)
 def comment_before_a_closing_bracket(draft: Draft, random: Random) -> Draft | None:
-    """In words that no list knows it could say that entries are left out, so doubt is right."""
     ends = [i for i, each in enumerate(draft.tokens) if each.kind in SCALARS and _ends_at(draft, i)]
     if not ends:
         return None
-    place = random.choice(ends) + 1
+    place = random.choice(ends)
+    doubtful = may_lack_content(draft.instance, draft.tokens, place)
     comment = _comment(random, *random.choice([("// ", ""), ("# ", ""), ("/* ", " */")]), alone=random.random() < 0.5)
-    return replace(put(draft, place, place, comment), layout="pretty", strict=False, doubtful=True)
+    return replace(put(draft, place + 1, place + 1, comment), layout="pretty", strict=False, doubtful=doubtful)
+
+
+@lexical(None)
+def comment_behind_a_container(draft: Draft, random: Random) -> Draft | None:
+    """In its line, or in that of its comma."""
+    ends = [i for i, each in enumerate(draft.tokens[:-1]) if each.kind == "close"]
+    if not ends:
+        return None
+    place = random.choice(ends)
+    place += draft.tokens[place + 1].kind == "comma"
+    doubtful = may_lack_content(draft.instance, draft.tokens, place)
+    comment = _comment(random, *random.choice([("// ", ""), ("# ", ""), ("/* ", " */")]), alone=False)
+    return replace(put(draft, place + 1, place + 1, comment), layout="pretty", strict=False, doubtful=doubtful)
 
 
 # What terminals and word processors do.

@@ -353,6 +353,25 @@ def test_what_opens_and_cannot_be_read_to_its_end_blocks_the_text(text: str) -> 
         f"the call f({MARA})",
         f"x = [0] {MARA}",
         f'I sent {{"x": 1}} {MARA}',
+        # closed too early, with the rest of it behind
+        f'{MARA},\n"id": "z"}}',
+        f'{MARA}, "id": "z"}}',
+        f"{MARA},\nid: 'z'}}",
+        f'{MARA}\n"id": "z"',
+        f"{MARA}, 'id' : 1}}",
+        f"{MARA}，“id”：1｝",
+        f'```json\n{MARA},\n"id": "z"}}\n```',
+        f'```json\n{MARA}\n,\n"id": "z"}}\n```',
+        f'{MARA}}},\n"id": "z"}}',
+        f'{MARA}}}\n"id": "z"}}',
+        f"{MARA}, [1]",
+        f'{MARA}, "x"',
+        f"{MARA},\n7\n]",
+        f"{MARA}, null]",
+        f"{MARA} ...",
+        f"{MARA}, …",
+        f"{MARA}\n...\n",
+        f"{MARA} // ...",
     ],
 )
 def test_an_object_that_continues_a_sentence_or_a_larger_value_is_quoted_matter(text: str) -> None:
@@ -388,6 +407,7 @@ def test_a_label_or_signs_beside_an_object_leave_it_to_stand_for_itself(text: st
         ("Correctie: leeftijd 53", False),
         ("更正：年龄应为 ５３。", False),
         ("The age, 52, was counted from the birth year.", True),
+        ("tokens used: 1,204 (cached: 80%)", True),
         ("It cost $0.0031.", True),
         ("1. name: from line one\n2) age: counted", True),
         ("Made by gpt-4o, v2 of GPT-4.", True),
@@ -510,6 +530,10 @@ def test_a_permissive_schema_takes_the_whole_text_or_a_fence(schema: dict[str, A
     "schema",
     [
         {"type": "object", "required": ["a"]},
+        {"required": ["a"]},
+        {"properties": {"a": {}}, "required": ["a"], "additionalProperties": False},
+        {"type": ["object", "array"], "required": ["a"]},
+        {"anyOf": [{"type": "object", "required": ["a"]}, {"type": "array"}]},
         {"type": "object", "properties": {"a": {}}, "additionalProperties": False},
         {"type": "object", "additionalProperties": {"type": "integer"}},
         {"type": "object", "patternProperties": {"^[a-z]$": {}}, "additionalProperties": False},
@@ -517,6 +541,159 @@ def test_a_permissive_schema_takes_the_whole_text_or_a_fence(schema: dict[str, A
 )
 def test_a_schema_that_requires_or_restricts_is_not_permissive(schema: dict[str, Any]) -> None:
     assert rule('Here:\n{"a": 1}', schema, {"a": 1}) == "span"
+
+
+def test_a_schema_that_takes_nearly_any_list_is_permissive_for_lists() -> None:
+    lists = {"type": ["object", "array"], "required": ["a"]}
+    assert rule("[1]", lists, [1]) == "strict"
+    assert rule("Here:\n```\n[1]\n```", lists, [1]) == "fence"
+    assert reason("Here:\n[1]", lists) == "none"
+
+
+def test_a_list_amid_text_is_no_answer_to_a_schema_without_types() -> None:
+    schema = {"required": ["a"]}
+    assert rule('Given [1] and [2]:\n{"a": 1}', schema, {"a": 1}) == "span"
+    assert reason("Given [1]", schema) == "none"
+    assert reason("[2]\nis what I found.", schema) == "none"
+    assert rule("[2]", schema, [2]) == "strict"
+
+
+# comments
+
+
+TICKET: dict[str, Any] = {
+    "type": "object",
+    "properties": {"id": {"type": "integer"}, "tags": {"type": "array", "items": {"type": "string"}}},
+    "required": ["id"],
+}
+BASKET = {"id": 7, "tags": ["db", "io"]}
+
+
+@pytest.mark.parametrize("closed", [{}, {"additionalProperties": False}])
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"id": 7, // ticket no\n "tags": ["db", "io"]}',
+        '{\n# urgent\n"id": 7, "tags": ["db", "io"]}',
+        '{ // urgent\n"id": 7, "tags": ["db", "io"]}',
+        '{"tags": ["db", "io"], "id": 7 // enzovoort\n}',
+        '{"tags": ["db", "io"], "id": 7,\n// enzovoort\n}',
+        '{"tags": ["db", "io"],\n/* no */ "id": 7}',
+        '```json\n{"id": 7, // ticket no\n "tags": ["db", "io"]}\n```',
+        '{"id": 7, "tags": ["db", "io"]} // the ticket',
+    ],
+)
+def test_a_comment_in_an_object_with_all_that_the_schema_describes_says_nothing_wrong(text: str, closed: Any) -> None:
+    assert rule(text, {**TICKET, **closed}, BASKET) in ("tidied", "span")
+
+
+@pytest.mark.parametrize(
+    "word", ["and so on", "enzovoort", "gekürzt", "[snip]", "и так далее", "其余省略", "ticket no", "x"]
+)
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"id": 7 // %s\n}',
+        '{"id": 7, # %s\n}',
+        '{\n# %s\n"id": 7}',
+        '{"id": 7} // %s',
+        '{"id": 7, "tags": ["db", "io" // %s\n]}',
+        '{"id": 7, "tags": ["db", /* %s */ "io"]}',
+        '{"id": 7, "tags": [/* %s */]}',
+        '{"id": 7, "tags": ["db"] // %s\n}',
+        '{"tags": ["db"], // %s\n"id": 7}',
+        '{"id": 7,\n// %s\n"tags": ["db"]}',
+        '{"id": 7, "tags": /* %s */ ["db"]}',
+        '```json\n{"id": 7, "tags": ["db"] // %s\n}\n```',
+        'Here:\n{"id": 7 // %s\n}\nBye.',
+    ],
+)
+def test_a_comment_may_stand_for_what_was_left_out_whatever_its_words(text: str, word: str) -> None:
+    found = extract(text.replace("%s", word), TICKET)
+    assert found == NoJson("none", "a comment in the JSON may stand for content that was left out")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[4 /* ISO 8601 */,\n 8,\n 15]",
+        "[\n  16 // default\n]",
+        "[\n 4 # as in {name}\n , # Betrag\n 8 ]",
+        "[4, 8] // x",
+    ],
+)
+def test_in_a_list_only_a_fixed_length_settles_that_nothing_is_missing(text: str) -> None:
+    found = extract(text, NUMBERS)
+    assert found == NoJson("none", "a comment in the JSON may stand for content that was left out")
+    lengths = {1: [16], 2: [4, 8], 3: [4, 8, 15]}
+    for length, value in lengths.items():
+        found = extract(text, {**NUMBERS, "minItems": length, "maxItems": length})
+        assert isinstance(found, NoJson) or found.value == value
+    assert any(isinstance(extract(text, {**NUMBERS, "minItems": n, "maxItems": n}), Extraction) for n in lengths)
+
+
+def test_a_doubtful_comment_does_not_matter_beside_the_same_value_without_one() -> None:
+    doubtful, clear = '{"id": 7 // x\n}', '{"id": 7}'
+    assert rule(f"{doubtful}\n\nOnce more:\n{clear}", TICKET, {"id": 7}) == "span"
+    assert reason(f'{doubtful}\n\n{{"id": 8}}', TICKET) == "ambiguous"
+    misfit = extract('{"tags": ["x" // y\n]}', TICKET)
+    assert isinstance(misfit, NoJson)
+    assert misfit.reason == "invalid"
+
+
+# one brace too many
+
+
+@pytest.mark.parametrize(
+    ("text", "slip"),
+    [
+        ('{"a": 1}}', True),
+        ('{"a": 1}}\n\nBye.', True),
+        ('```json\n{"a": 1}}\n```', True),
+        ('{"a": 1, "b": {"c": 2}}}', True),
+        ('{"a": 1, "b": [{"c": 2}, {"d": 3}]}}', True),
+        ('{"b": {"c": 2}, "a": 1}}', False),
+        ('{"a": 1, "b": [{"c": {"d": 1}, "e": 2}]}}', False),
+        ('{"a": 1, "b": {"c": {}, "d": 1}}}', False),
+        ('{"a": 1}}}', False),
+        ('{"a": 1}]', False),
+        ('{"a": 1}},', False),
+    ],
+)
+def test_one_brace_too_many_is_a_slip_where_no_other_can_have_come_too_early(text: str, slip: bool) -> None:
+    found = extract(text, {"type": "object", "required": ["a"]})
+    assert isinstance(found, Extraction) == slip
+
+
+# what backends print, and models that get lost
+
+
+@pytest.mark.parametrize(
+    "heading", ["=== assistant ===", "=== assistant ===\n\n", "=== user ===\nHi\n\n=== assistant ==="]
+)
+@pytest.mark.parametrize("text", [MARA, MARA.replace(", ", ",\n"), MARA.replace("}", ",}")])
+def test_the_heading_of_a_transcript_is_a_line_of_its_own(heading: str, text: str) -> None:
+    assert rule(f"{heading}\n{text}") == ("tidied" if ",}" in text else "span")
+    assert rule(f"{heading}\n```json\n{text}\n```") == ("tidied" if ",}" in text else "fence")
+
+
+@pytest.mark.parametrize("blank", ["\n", " ", " \n", "\t", "\u00a0", "\u200b"])
+@pytest.mark.parametrize("before", ["", "Here:\n", "```json\n"])
+def test_a_run_of_blanks_instead_of_an_end_is_a_cut_reply(blank: str, before: str) -> None:
+    run = blank * 50_000
+    for text in ('{"name": "Mara", "age": 52', '{"age": 52, "name": "Mara"', '{"name": "Mara",', '{"name": ', "{"):
+        assert reason(f"{before}{text}{run}") == "truncated"
+        assert reason(f"{before}{text}{run}", OPEN) == "truncated"
+
+
+@pytest.mark.parametrize("blank", ["\n", " ", " \n", "\t"])
+def test_a_run_of_blanks_around_or_inside_a_whole_object_says_nothing(blank: str) -> None:
+    run = blank * 50_000
+    for text in (f"{MARA}{run}", f"{run}{MARA}", MARA.replace(" ", run), MARA.replace("}", f"{run}}}")):
+        assert rule(text) == "strict"
+        assert rule(f"Here:\n{text}") == "span"
+        assert rule(f"```json\n{text}\n```") == "fence"
+    assert rule(f'{{"name": "Mara", "age": 52,{run}}}') == "tidied"
 
 
 # reasons

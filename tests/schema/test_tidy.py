@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vancetope.schema.strict import parse
-from vancetope.schema.tidy import Cut, Tidied, Unreadable, tidied
+from vancetope.schema.tidy import Comments, Cut, Tidied, Unreadable, tidied
 
 
 def read(text: str) -> Any:
@@ -153,9 +153,14 @@ def test_a_string_whose_end_or_content_is_in_doubt_is_refused(text: str) -> None
         ('{"a": {"b": 1} // note\n}', {"a": {"b": 1}}),
         ('{"a": 1, /* "b": 2, */ "c": 3}', {"a": 1, "c": 3}),
         ('{"a": 1, /** * ** note **/ "b": 2}', {"a": 1, "b": 2}),
+        ("[1, 2 /* note */]", [1, 2]),
+        ("[1, 2,\n// note\n]", [1, 2]),
+        ('{"a": 1, // note\n}', {"a": 1}),
+        ('{"a": {\n// note\n}}', {"a": {}}),
+        ("[/* note */]", []),
     ],
 )
-def test_a_comment_beside_a_member_is_left_out(text: str, value: Any) -> None:
+def test_a_comment_is_left_out(text: str, value: Any) -> None:
     assert read(text) == value
 
 
@@ -165,22 +170,59 @@ def test_a_comment_beside_a_member_is_left_out(text: str, value: Any) -> None:
         '{"a": 1, // ...\n"b": 2}',
         '{"a": 1, /* and so on … */ "b": 2}',
         '{"a": 1 # ... more\n}',
-        "[1, 2 /* rest omitted */]",
-        "[1, 2, /* rest omitted */]",
-        "[1, 2,\n// the rest\n]",
-        "[1, 2\n// the rest\n]",
-        '{"a": 1,\n# the rest\n}',
-        '{"a": 1, // the rest\n}',
-        '{"a": 1 // note\n// the rest\n}',
-        "[/* items */]",
-        '{"a": {\n// members\n}}',
+        "[1, 2 /* ⋯ */]",
+        '{"a": // ..\n 1}',
         '{"a": /* unknown */}',
         '{"a": /* unknown */, "b": 1}',
+        '{"a" /* unknown */}',
         "[1, /* two */, 3]",
+        "[/* one */, 2]",
     ],
 )
-def test_a_comment_that_may_stand_for_content_is_refused(text: str) -> None:
+def test_a_comment_with_an_ellipsis_or_in_place_of_a_value_is_refused(text: str) -> None:
     assert isinstance(tidied(text, 0, len(text)), Unreadable)
+
+
+HERE = Comments(here=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "comments"),
+    [
+        ('{"a": 1,}', None),
+        ('{"a": 1, // x\n}', HERE),
+        ('{/* x */ "a": 1}', HERE),
+        ("[1, /* x */ 2]", HERE),
+        ("[/* x */]", HERE),
+        ('{"a": /* x */ 1}', None),
+        ('{"a" /* x */: 1}', None),
+        ('{"a": [[], [1 # x\n]]}', Comments(below=(("a", Comments(below=((1, HERE),))),))),
+        ('{"a": [1 /* x */], /* y */ "b": {/* z */}}', Comments(True, (("a", HERE), ("a", HERE), ("b", HERE)))),
+        ('{"\\u00e9\\n": {/* x */}}', Comments(below=(("é\n", HERE),))),
+        ("{é: [/* x */]}", Comments(below=(("é", HERE),))),
+        # of the container that ended before it in its line, or in that of its comma
+        ('{"a": [1] // x\n}', Comments(True, (("a", HERE),))),
+        ('{"a": [1], // x\n"b": 2}', Comments(True, (("a", HERE),))),
+        ('{"a": [1], /* x */ /* y */\n"b": 2}', Comments(True, (("a", HERE),))),
+        ('{"a": [1],\n// x\n"b": 2}', HERE),
+        ('{"a": [1], "b": 2 // x\n}', HERE),
+        # of the container that begins behind it, unless it ends a line that it did not begin
+        ('{\n// x\n"a": [1]}', Comments(True, (("a", HERE),))),
+        ('{ // x\n"a": [1]}', HERE),
+        ('{"b": 1, // x\n"a": [1]}', HERE),
+        ('{"b": 1, // x\n// y\n"a": [1]}', Comments(True, (("a", HERE),))),
+        ('{"b": 1, /* x */ "a": [1]}', Comments(True, (("a", HERE),))),
+        ('{"b": 1 /* x */, "a": [1]}', HERE),
+        ('{"a": // x\n[1]}', Comments(below=(("a", HERE),))),
+        ('{"a" /* x */: [1]}', Comments(below=(("a", HERE),))),
+        ('{/* x */ "b": 1, "a": [1]}', HERE),
+        ("[\n# x\n[1], [2]]", Comments(True, ((0, HERE),))),
+    ],
+)
+def test_it_is_told_of_which_containers_comments_speak(text: str, comments: Comments | None) -> None:
+    found = tidied(text, 0, len(text))
+    assert isinstance(found, Tidied), found
+    assert found.comments == comments
 
 
 @pytest.mark.parametrize(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from vancetope.schema import reasoning
-from vancetope.schema.quoted import stands_apart
+from vancetope.schema.quoted import has_comment_behind, stands_apart
 from vancetope.schema.reading import Reading, Rule, Stop, read
 from vancetope.schema.signs import BLANK, OPENING
+from vancetope.schema.tidy import Comments
 
 MAX_CANDIDATES = 1_000
 
@@ -91,11 +92,14 @@ def _counts(scan: Candidates) -> bool:
 def _span(scan: Candidates, start: int, end: int, line_breaks: bool = True) -> int:
     """Takes what the bracket at `start` opens; where the text goes on."""
     match read(scan.text, start, end, line_breaks):
-        case Reading(value, rule, _, closing):
-            apart = stands_apart(scan.text, scan.floor, start, closing, end)
-            scan.readings.append(Reading(value, rule, start, closing, apart))
-            scan.floor = closing if apart else scan.floor
-            return closing
+        case Reading() as reading:
+            apart = stands_apart(scan.text, scan.floor, reading, end)
+            if has_comment_behind(scan.text, reading.end, end):
+                below = reading.comments.below if reading.comments else ()
+                reading = replace(reading, comments=Comments(True, below))
+            scan.readings.append(replace(reading, given=apart))
+            scan.floor = reading.end if apart else scan.floor
+            return reading.end
         case Stop() as stop:
             scan.stop = stop
             return end
@@ -170,10 +174,10 @@ def _whole(scan: Candidates, fence: _Fence) -> int | None:
     if closing is None or not closing.group(1).startswith(fence.marks):
         return None
     floor = scan.floor if fence.inline else fence.start
-    apart = stands_apart(text, floor, fence.start, closing.end(), len(text))
     rule: Rule = "fence" if found.rule == "span" else found.rule
-    scan.readings.append(Reading(found.value, rule, fence.start, closing.end(), apart))
-    return closing.end()
+    whole = replace(found, rule=rule, start=fence.start, end=closing.end())
+    scan.readings.append(replace(whole, given=stands_apart(text, floor, whole, len(text))))
+    return whole.end
 
 
 def _closed_in_line(text: str, marks: str, at: int, end: int) -> int | None:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from vancetope.schema import reasoning, transport, validate
 from vancetope.schema.candidates import Candidates, candidates
-from vancetope.schema.problems import Problem, resolved
-from vancetope.schema.reading import MAX_TRAILING, Reason, Rule
+from vancetope.schema.complete import is_closed_off, nothing_left_out
+from vancetope.schema.problems import Problem
+from vancetope.schema.reading import MAX_TRAILING, Reading, Reason, Rule
+from vancetope.schema.retraction import takes_back
 from vancetope.schema.signs import BLANK
 from vancetope.schema.strict import MAX_BYTES, NotJson, parse, same
-from vancetope.schema.validate import Validator
+from vancetope.schema.validate import ALL_TYPES, Validator
 
 __all__ = ["Extraction", "NoJson", "Reason", "Rule", "extract", "find"]
 
@@ -98,23 +99,27 @@ def _chosen(found: Candidates, validator: Validator, *, may_close: bool) -> Extr
     if found.stop:
         return NoJson(found.stop.reason, found.stop.sentence)
     for each in found.readings:
-        if each.rule == "closed" and not (may_close and _complete(each.value, validator.schema)):
+        if each.rule == "closed" and not (may_close and is_closed_off(each.value, validator.schema)):
             return NoJson("truncated", "the JSON stops before its last brace, and more may be missing")
-    fitting = [each for each in found.readings if validator.fits(each.value)]
+    answers = _answers(found, validator)
+    fitting = [each for each in answers if validator.fits(each.value)]
     if not fitting:
-        return _misfit(found, validator)
+        return _misfit(found, answers, validator)
     if not all(same(each.value, fitting[0].value) for each in fitting):
         return NoJson("ambiguous", "the text holds several different values that fit the schema")
     given = [each for each in fitting if each.given]
     if not given:
         return NoJson("none", _QUOTED)
-    best = min(given, key=lambda each: _RANK.index(each.rule))
+    whole = [each for each in given if not _may_lack_content(each, validator)]
+    if not whole:
+        return NoJson("none", "a comment in the JSON may stand for content that was left out")
+    best = min(whole, key=lambda each: _RANK.index(each.rule))
     if best.rule == "span" and len(found.readings) == 1 and _alone(found):
         return Extraction(best.value, "strict")
     if best.rule != "fence":
-        if _permissive(validator):
+        if validator.takes_any_object if isinstance(best.value, dict) else validator.takes_any_list:
             return NoJson("none", "the schema allows nearly every object, so the JSON must stand alone or in a fence")
-        if _contradicted(best.value, _behind(found, max(each.end for each in given))):
+        if takes_back(best.value, _behind(found, max(each.end for each in given))):
             return NoJson("ambiguous", "the text behind the JSON names another number than the JSON does")
     return Extraction(best.value, best.rule)
 
@@ -125,13 +130,27 @@ _RANK = ("strict", "fence", "span", "tidied", "closed")
 _QUOTED = "JSON stands in the text only as a part of a sentence or of another value"
 
 
-def _misfit(found: Candidates, validator: Validator) -> NoJson:
+def _answers(found: Candidates, validator: Validator) -> list[Reading]:
+    """The readings that may be the answer: a list amid text only where the schema speaks of lists, if it speaks of
+    any types at all."""
+    if "array" in validator.types and validator.types != ALL_TYPES:
+        return found.readings
+    return [each for each in found.readings if isinstance(each.value, dict) or each.rule == "fence"]
+
+
+def _may_lack_content(reading: Reading, validator: Validator) -> bool:
+    comments = reading.comments
+    return comments is not None and not nothing_left_out(comments, reading.value, validator.schema)
+
+
+def _misfit(found: Candidates, answers: list[Reading], validator: Validator) -> NoJson:
     """No value fits: the one that was given, if there is exactly one, is what a correction can be about."""
-    given = [each for each in found.readings if each.given]
-    if "array" not in validate.json_types(validator.schema, validator.schema):
-        given = [each for each in given if isinstance(each.value, dict)] or given
+    given = [each for each in answers if each.given]
+    given = given or [each for each in found.readings if each.given and not validator.fits(each.value)]
     if not given:
-        return NoJson("none", found.passed or (_QUOTED if found.readings else "the text holds no JSON"))
+        listed = "a list stands in the text, and the schema does not speak of lists"
+        quoted = listed if any(each.given for each in found.readings) else _QUOTED
+        return NoJson("none", found.passed or (quoted if found.readings else "the text holds no JSON"))
     if not all(same(each.value, given[0].value) for each in given):
         return NoJson("ambiguous", "the text holds several different JSON values, and none fits the schema")
     return _unfit(given[0].value, validator.problems(given[0].value))
@@ -142,55 +161,5 @@ def _alone(found: Candidates) -> bool:
     return found.alone and not any(found.text[start:end].strip(BLANK) for start, end in found.gaps)
 
 
-_KINDS: tuple[Any, ...] = (None, "x", 0, True, {}, [])
-_UNKNOWN = "\ue000"  # a key of nobody's
-
-
-def _permissive(validator: Validator) -> bool:
-    """Whether nearly every object fits, or nearly every list: nothing is required, and anything may be added."""
-    fits = validator.fits
-    return all(fits({_UNKNOWN: each}) for each in _KINDS) or all(fits([each]) for each in _KINDS)
-
-
-def _complete(value: dict[str, Any], schema: Any) -> bool:
-    """Whether an object has all the properties that the schema knows, and the schema forbids others."""
-    for _ in range(8):
-        target = schema.get("$ref") if isinstance(schema, Mapping) else None
-        if not isinstance(target, str) or not target.startswith("#"):
-            break
-        schema = resolved(schema, target)
-    if not isinstance(schema, Mapping) or schema.get("additionalProperties") is not False:
-        return False
-    properties = schema.get("properties")
-    return isinstance(properties, Mapping) and value.keys() == properties.keys() and "patternProperties" not in schema
-
-
-# A number that stands alone; the number of an entry at the start of its line is none.
-_NUMBER = re.compile(r"^[ \t]*+\d{1,3}[.)](?=\s)|(?<![\w.])(?<!\w-)(\d{1,40}(?:\.\d{1,40})?)(?!\w)", re.MULTILINE)
-
-
-def _contradicted(value: Any, behind: Iterable[str]) -> bool:
-    """Whether the text behind a value names a number that the value does not hold, while it holds one of that kind,
-    whole or broken: then it may well take back what the value says."""
-    numbers = {abs(each) for each in _numbers(value)}
-    kinds = {isinstance(each, int) or each.is_integer() for each in numbers}
-    named = (match.group(1) for piece in behind for match in _NUMBER.finditer(piece) if match.group(1))
-    return bool(kinds) and any(
-        ("." not in each) in kinds and (float(each) if "." in each else int(each)) not in numbers for each in named
-    )
-
-
 def _behind(found: Candidates, end: int) -> Iterable[str]:
     return (found.text[start:stop] for start, stop in found.gaps if start >= end)
-
-
-def _numbers(value: Any) -> Iterable[float]:
-    left = [value]
-    while left:
-        each = left.pop()
-        if isinstance(each, dict):
-            left.extend(each.values())
-        elif isinstance(each, list):
-            left.extend(each)
-        elif isinstance(each, int | float) and not isinstance(each, bool):
-            yield each

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
-from vancetope.schema.signs import BLANK, BRACES_CLOSED, BRACES_OPEN, COLONS, OPENING, QUOTES
+from vancetope.schema.reading import Reading
+from vancetope.schema.signs import BLANK, BRACES_CLOSED, BRACES_OPEN, CLOSING, COLONS, COMMAS, OPENING, QUOTES
 
 _NEAR = 200
+_CLOSERS, _OPENERS = re.escape(CLOSING), re.escape(OPENING)
 _LETTER = re.compile(r"[^\W_]")
 _DECORATION = "*_`~\u00ab\u00bb" + QUOTES + BLANK
 _LABELS = (*COLONS, ">", "\u2192", "\u21d2", "*/", "!", "\uff01", "\u3002")
@@ -15,24 +18,54 @@ _STRUCK = re.compile(r"(?:~~|<(?:s|del|strike)>)$", re.IGNORECASE)
 _MEMBER = re.compile(rf"[{QUOTES}][{BLANK}]*+[{COLONS}]$")
 _END_OF_REST = re.compile(rf"[\n{re.escape(OPENING)}]|<\|")
 _MARKUP = re.compile(r"</?[a-z][^<>]{0,60}>", re.IGNORECASE)
-_COMMENT = re.compile(r"(?://|/\*|\#)(?!.*(?:\.\.|\u2026))")
-_FULL = re.compile(rf"[{BRACES_OPEN}][{BLANK}]*+[^{BLANK}{BRACES_CLOSED}].*[{BRACES_CLOSED}]", re.DOTALL)
-_STRAY = re.compile(rf"[{BLANK},]*+([}}\]][{BLANK},}}\]]*+)")
+_COMMENT = re.compile(r"//|/\*|\#")
+_DOTS = re.compile(r"\.\.|\u2026")
+_ELLIPSIS = rf"[{BLANK}{COMMAS}]*+(?:{_DOTS.pattern})"
+_STRAY = rf"[{BLANK}{COMMAS}]*+(?P<stray>[{_CLOSERS}][{BLANK}{COMMAS}{_CLOSERS}]*+)"
+_KEY = rf"[{QUOTES}][^{QUOTES}\n]{{0,200}}+[{QUOTES}][{BLANK}]*+[{COLONS}]"
+_WORD = rf"(?:true|false|null)\b|(?:[^\W\d]|\$)[\w$-]{{0,200}}+[{BLANK}]*+[{COLONS}]"
+_NEXT = rf"[{COMMAS}][{BLANK}{COMMAS}]*+(?:[{_OPENERS}{QUOTES}]|-?\d|{_WORD})"
+_REST = re.compile(rf"{_ELLIPSIS}|{_STRAY}|[{BLANK}]*+(?:{_KEY}|{_NEXT})")
 
 
-def stands_apart(text: str, floor: int, start: int, end: int, ceiling: int) -> bool:
-    """Whether what stands from `start` to `end` continues no sentence of its line and is no part of a larger value.
+def stands_apart(text: str, floor: int, reading: Reading, ceiling: int) -> bool:
+    """Whether this value continues no sentence of its line and is no part of a larger one.
 
     In its line (not before `floor`, not behind `ceiling`) nothing stands before it but signs, or a label: what ends
-    with a colon, an arrow, markup or a call. Nothing stands behind it but signs, markup or a comment. One brace too
-    many is a slip behind an object with members; other brackets behind it say that it stood inside another value.
+    with a colon, an arrow, markup or a call. Nothing stands behind it but signs, markup or a comment. It was closed too
+    early, or stood inside another value, if what follows is an ellipsis, a key, a comma with another value, or closing
+    brackets. One brace too many is a slip where none of the braces can have come too early.
     """
+    start, end = reading.start, reading.end
     begin = max(floor, text.rfind("\n", floor, start) + 1)
     before = text[max(begin, start - _NEAR) : start].strip(BLANK)
-    stray = _STRAY.match(text, end, ceiling)
-    if stray and (stray.group(1).strip(BLANK) != "}" or not _FULL.fullmatch(text, start, end)):
+    if (rest := _REST.match(text, end, ceiling)) and not _is_slip(text, rest, reading, ceiling):
         return False
-    return _introduces(before) and _ends(text[end : min(ceiling, end + _NEAR)])
+    return _introduces(before) and _ends(_behind(text, end, ceiling))
+
+
+def has_comment_behind(text: str, end: int, ceiling: int) -> bool:
+    """Whether a comment follows in the line of what ends at `end`."""
+    return bool(_COMMENT.match(_behind(text, end, ceiling)))
+
+
+def _is_slip(text: str, rest: re.Match[str], reading: Reading, ceiling: int) -> bool:
+    """Whether no more than one brace too many follows an object with members."""
+    if (rest.group("stray") or "").strip(BLANK) not in {*BRACES_CLOSED} or _REST.match(text, rest.end(), ceiling):
+        return False
+    return text[reading.start] in BRACES_OPEN and bool(reading.value) and not _continues_behind_object(reading.value)
+
+
+def _continues_behind_object(value: Any) -> bool:
+    """Whether somewhere an object is followed by another member of the object that it stands in."""
+    left = [value]
+    while left:
+        each = left.pop()
+        inner = list(each.values()) if isinstance(each, dict) else each
+        if isinstance(each, dict) and any(isinstance(one, dict) for one in inner[:-1]):
+            return True
+        left.extend(one for one in inner if isinstance(one, dict | list))
+    return False
 
 
 def _introduces(before: str) -> bool:
@@ -44,8 +77,13 @@ def _introduces(before: str) -> bool:
     return label.endswith(_LABELS) and not _MEMBER.search(label)
 
 
+def _behind(text: str, end: int, ceiling: int) -> str:
+    """What follows in the line, without markup, up to the next bracket or control token."""
+    behind = text[end : min(ceiling, end + _NEAR)]
+    if rest := _END_OF_REST.search(behind):
+        behind = behind[: rest.start()]
+    return _MARKUP.sub("", behind).strip(BLANK)
+
+
 def _ends(behind: str) -> bool:
-    if end := _END_OF_REST.search(behind):
-        behind = behind[: end.start()]
-    behind = _MARKUP.sub("", behind).strip(BLANK)
-    return bool(_COMMENT.match(behind)) or not _LETTER.search(behind)
+    return not _DOTS.search(behind) and bool(_COMMENT.match(behind) or not _LETTER.search(behind))

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 
 from vancetope.schema.signs import BLANK, BRACES_CLOSED, BRACES_OPEN, CLOSING, COLONS, COMMAS, OPENING, QUOTES
 from vancetope.schema.strict import MAX_DEPTH, NotJson, parse
-from vancetope.schema.tidy import Cut, Tidied, Unreadable, tidied
+from vancetope.schema.tidy import Comments, Cut, Tidied, Unreadable, tidied
 
 Rule: TypeAlias = Literal["strict", "fence", "span", "tidied", "closed"]
 Reason: TypeAlias = Literal["truncated", "none", "ambiguous", "invalid", "too_deep", "too_large"]
@@ -21,6 +21,7 @@ class Reading:
     """A JSON value, read by `rule` from `start` to `end`; by `closed` with a last brace that the text lacks.
 
     `given` is false where it is quoted matter: a part of a sentence, or of a larger value whose head is lost.
+    `comments` are those that were left out of it.
     """
 
     value: Any
@@ -28,6 +29,7 @@ class Reading:
     start: int
     end: int
     given: bool = False
+    comments: Comments | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +72,9 @@ def read(text: str, start: int, end: int, line_breaks: bool = True) -> Reading |
 
 def _tidied(text: str, start: int, closing: int | None, end: int, line_breaks: bool) -> Reading | Passed | Stop:
     match tidied(text, start, end, line_breaks=line_breaks):
-        case Tidied(written, closing):
+        case Tidied(written, closing, comments):
             try:
-                return Reading(parse(written), "tidied", start, closing)
+                return Reading(parse(written), "tidied", start, closing, comments=comments)
             except NotJson as error:
                 return Stop(error.reason if error.reason in ("too_deep", "too_large") else "none", str(error))
         case Unreadable(at, why):
@@ -143,7 +145,7 @@ _NAME = r"(?:[^\W\d]|\$)[\w$-]*+"
 _MEMBER = re.compile(rf"[{BRACES_CLOSED}{QUOTES}]|{_NAME}[{BLANK}]*+(?:[{COLONS}]|\Z)|\Z")
 _NUMBER = r"-?[0-9][0-9.eE+-]*+"
 _ITEM = re.compile(
-    rf"[{re.escape(CLOSING)}{QUOTES}]|(?:{_NUMBER}|{_NAME})[{BLANK}]*+(?:[{COMMAS}{re.escape(CLOSING)}]|\Z)|\Z"
+    rf"[{re.escape(CLOSING)}{QUOTES}]|(?:{_NUMBER}|{_NAME}){_SKIP}(?:[{COMMAS}{re.escape(CLOSING)}]|\Z)|\Z"
 )
 
 

@@ -2,16 +2,31 @@
 
 Repaired are trailing commas, a comma left out between two members on two lines, comments, single, typographic and
 full-width quotes, bare keys, True, False and None, raw line breaks and tabs in strings, the escape \\', full-width
-punctuation and the blanks of Unicode. Nothing is guessed: a value that is not there, an ellipsis, a comment that stands
-where content was left out, a number or a word that JSON does not know end the reading.
+punctuation and the blanks of Unicode. Nothing is guessed: a value that is not there, an ellipsis, also in a comment, a
+number or a word that JSON does not know end the reading. Whether another comment stands for content that was left out
+is not decided here; where comments stand is told.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass, field
 
 from vancetope.schema.signs import BLANK, CLOSING, COLONS, COMMAS, NARROW, OPENING, QUOTE_FAMILIES, QUOTES
+from vancetope.schema.strict import MAX_DEPTH
+
+
+@dataclass(frozen=True, slots=True)
+class Comments:
+    """Of which containers in a value comments speak: `here` of this one, or by key or index of some further down.
+
+    A comment speaks of the container in which it stands, of one that was closed just before it on its line, and of one
+    that opens behind it, unless it ends another line.
+    """
+
+    here: bool = False
+    below: tuple[tuple[str | int, Comments], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +35,7 @@ class Tidied:
 
     text: str
     end: int
+    comments: Comments | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +56,7 @@ def tidied(text: str, start: int, end: int, *, line_breaks: bool = True) -> Tidi
 
     Without `line_breaks` a raw line break inside a string is not repaired.
     """
-    rewriter = _Rewriter(line_breaks)
+    rewriter = _Rewriter(text, line_breaks)
     at = start
     while at < end:
         match = _TOKEN.match(text, at, end)
@@ -48,13 +64,13 @@ def tidied(text: str, start: int, end: int, *, line_breaks: bool = True) -> Tidi
             return _stray(text, end - len(text[at:end].lstrip(BLANK)), end)
         kind = match.lastgroup or ""
         try:
-            rewriter.take(kind, match.group(kind), "\n" in match.group("blank"))
+            rewriter.take(kind, *match.span(kind))
         except _NoReading as error:
             cut = match.end() == end and kind in ("word", "number")
             return Cut() if cut else Unreadable(match.start(kind), str(error))
         at = match.end()
-        if rewriter.closed:
-            return Tidied("".join(rewriter.out), at)
+        if not rewriter.stack:
+            return Tidied("".join(rewriter.out), at, rewriter.comments)
     return Cut()
 
 
@@ -91,6 +107,7 @@ _TOKEN = re.compile(
     r"|(?P<note>(?://|\#)[^\n]*+|/\*[^*]*+(?:\*(?!/)[^*]*+)*+\*/))",
     re.DOTALL,
 )
+_BLANK = re.compile(rf"[{BLANK}]*+")
 _CUT = re.compile(r"[\w.+-]{1,40}|/")
 _ELLIPSIS = re.compile(r"\.\.|[…‥⋯]")
 _LITERALS = {"true": "true", "false": "false", "null": "null", "True": "true", "False": "false", "None": "null"}
@@ -99,56 +116,77 @@ _RAW = {'"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t", "\\'": "'"}
 
 
 @dataclass(slots=True)
+class _Level:
+    """A container that is open: what opened it, the key (as JSON) or the index of what begins or began last in it, and
+    the comments so far."""
+
+    bracket: str
+    comment: bool
+    key: str = ""
+    index: int = -1
+    below: list[tuple[str | int, Comments]] = field(default_factory=list)
+
+    def speak_of_last(self, comments: Comments) -> None:
+        step = json.loads(self.key) if self.bracket == "{" else self.index
+        self.below.append((step, comments))
+
+
+@dataclass(slots=True)
 class _Rewriter:
     """Reads tokens in turn. `expect` is what may come next: `first` (a key, an item or the end), `element` (a key or an
     item, after a comma), `colon`, `value`, `after` (a comma or the end)."""
 
+    text: str
     line_breaks: bool
     out: list[str] = field(default_factory=list)
-    stack: list[str] = field(default_factory=list)
+    stack: list[_Level] = field(default_factory=list)
     expect: str = "value"
-    new_line: bool = False
-    last_note: str = ""  # since the token before: how the last comment stands, "beside" or "alone"
-    closed: bool = False
+    seen: int = 0  # where the last token or comment ended
+    new_line: bool = False  # between two comments since the last token
+    shut: bool = False  # whether a container ended with it, or with the token before its comma
+    ahead: bool = False  # whether a comment speaks of what comes next
+    comments: Comments | None = None
 
-    def take(self, kind: str, token: str, new_line: bool) -> None:
-        self.new_line = self.new_line or new_line
+    def take(self, kind: str, start: int, end: int) -> None:
+        token = self.text[start:end]
         match kind:
             case "note":
-                self._note(token)
+                self._note(token, start, end)
                 return
             case "string":
-                self._string(token)
+                self._string(token, start)
             case "word":
                 self._word(token)
             case "number":
                 self._scalar(token)
-            case "open":
-                self._element()
-                self._push(token.translate(NARROW))
-            case "close":
-                self._pop(token.translate(NARROW))
             case "comma":
                 self._need("after", ",")
                 self.expect = "element"
-            case _:
+                self.ahead = False
+            case "colon":
                 self._need("colon", ":")
                 self.out.append(":")
                 self.expect = "value"
-        self.new_line, self.last_note = False, ""
+            case "open":
+                self._element()
+                self._push(token.translate(NARROW))
+            case _:
+                self._pop(token.translate(NARROW))
+        self.seen, self.new_line = end, False
 
     def _need(self, expect: str, token: str) -> None:
         if self.expect != expect:
             raise _NoReading(f"{_shown(token)} stands where {_WANTED[self.expect]} is due")
 
     def _in_object(self) -> bool:
-        return bool(self.stack) and self.stack[-1] == "{"
+        return bool(self.stack) and self.stack[-1].bracket == "{"
 
     def _element(self) -> None:
         """A value that is no key begins here."""
         if self.expect in ("first", "element") and not self._in_object():
             if self.expect == "element":
                 self.out.append(",")
+            self.stack[-1].index += 1
         else:
             self._need("value", "a value")
 
@@ -156,15 +194,18 @@ class _Rewriter:
         self._element()
         self.out.append(written)
         self.expect = "after"
+        self.shut = self.ahead = False
 
     def _key(self, written: str) -> None:
         self.out.append(written if self.expect == "first" else "," + written)
+        self.stack[-1].key = written
         self.expect = "colon"
+        self.shut = False
 
-    def _string(self, token: str) -> None:
+    def _string(self, token: str, start: int) -> None:
         if not self._in_object() or self.expect in ("colon", "value"):
             self._scalar(self._quoted(token, self.line_breaks))
-        elif self.expect == "after" and not self.new_line:
+        elif self.expect == "after" and not self._on_new_line(start):
             self._need("element", token)
         else:
             self._key(self._quoted(token, line_breaks=False))
@@ -180,26 +221,45 @@ class _Rewriter:
 
     def _push(self, bracket: str) -> None:
         self.out.append(bracket)
-        self.stack.append(bracket)
+        self.stack.append(_Level(bracket, self.ahead))
         self.expect = "first"
+        self.shut = self.ahead = False
 
     def _pop(self, bracket: str) -> None:
-        if self.stack[-1] + bracket not in ("{}", "[]"):
-            raise _NoReading(f"{bracket} closes {self.stack[-1]}")
+        level = self.stack[-1]
+        if level.bracket + bracket not in ("{}", "[]"):
+            raise _NoReading(f"{bracket} closes {level.bracket}")
         if self.expect not in ("first", "element", "after"):
             self._need("after", bracket)
-        if self.last_note and (self.expect != "after" or self.last_note == "alone"):
-            raise _NoReading("a comment stands where content may be left out")
         self.stack.pop()
         self.out.append(bracket)
         self.expect = "after"
-        self.closed = not self.stack
+        self.shut, self.ahead = True, False
+        if not (level.comment or level.below):
+            return
+        comments = Comments(level.comment, tuple(level.below))
+        if not self.stack:
+            self.comments = comments
+        elif len(self.stack) < MAX_DEPTH:  # deeper ones are refused anyway
+            self.stack[-1].speak_of_last(comments)
 
-    def _note(self, token: str) -> None:
+    def _note(self, token: str, start: int, end: int) -> None:
         if _ELLIPSIS.search(token):
             raise _NoReading("a comment stands for content that is left out")
-        beside = not self.new_line and not token.startswith("/*")
-        self.last_note = "beside" if beside and self.last_note != "alone" else "alone"
+        level = self.stack[-1]
+        between = self.expect not in ("colon", "value")
+        self.new_line = self._on_new_line(start)
+        level.comment = level.comment or between
+        if between and self.shut and not self.new_line:
+            level.speak_of_last(Comments(here=True))
+            self.shut = False
+        following = _BLANK.match(self.text, end)
+        assert following
+        self.ahead = self.new_line or not between or "\n" not in following.group()
+        self.seen = end
+
+    def _on_new_line(self, start: int) -> bool:
+        return self.new_line or "\n" in self.text[self.seen : start]
 
     def _quoted(self, token: str, line_breaks: bool) -> str:
         inner = token[1:-1]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import isfinite
 from typing import Any
 
@@ -24,6 +24,7 @@ __all__ = [
     "InvalidSchema",
     "Problem",
     "Validator",
+    "as_read",
     "compile",
     "decode_once",
     "drop_extras",
@@ -37,16 +38,38 @@ class InvalidSchema(ConfigError):
     """The schema is not a JSON Schema."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Validator:
     """A compiled schema. It may be used from any thread."""
 
     schema: Mapping[str, Any]
     _compiled: Any = field(repr=False, compare=False)
 
+    @cached_property
+    def types(self) -> frozenset[str]:
+        """The JSON types that the schema may allow, see `json_types`."""
+        return json_types(self.schema, self.schema)
+
+    @cached_property
+    def takes_any_object(self) -> bool:
+        """Whether nearly every object fits: nothing is required, and anything may be added."""
+        return all(self.fits({_NOBODYS: each}) for each in _KINDS)
+
+    @cached_property
+    def takes_any_list(self) -> bool:
+        """Whether nearly every list fits."""
+        return all(self.fits([each]) for each in _KINDS)
+
     def fits(self, value: Any) -> bool:
         """Whether the value fits; never raises."""
-        return not self.problems(value)
+        if deeper_than(value, MAX_DEPTH) or _no_json_number(value):
+            return False
+        try:
+            return bool(self._compiled.is_valid(value))
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException:  # no JSON at all, or a panic of the validator
+            return False
 
     def problems(self, value: Any) -> tuple[Problem, ...]:
         """What is wrong with the value, at most eight problems; nothing where it fits. Never raises: a value that is
@@ -70,6 +93,10 @@ class Validator:
             raise
         except BaseException as error:  # a panic of the validator is no Exception
             return (Problem("", "validator", "a value that can be judged", str(error)[:200] or type(error).__name__),)
+
+
+_KINDS: tuple[Any, ...] = (None, "x", 0, True, {}, [])
+_NOBODYS = "\ue000"  # a key that no schema names
 
 
 def _no_json_number(value: Any) -> str:
@@ -230,7 +257,7 @@ def _property_types(schema: Any, root: Any, key: str, seen: frozenset[str]) -> f
     """The types that an object schema may allow for this key."""
     if not isinstance(schema, Mapping):
         return ALL_TYPES
-    schema, root = _read(schema, root)
+    schema, root = as_read(schema, root)
     types = ALL_TYPES
     if isinstance(properties := schema.get("properties"), Mapping) and key in properties:
         types &= _types(properties[key], root, frozenset())
@@ -252,7 +279,7 @@ def _types(schema: Any, root: Any, seen: frozenset[str]) -> frozenset[str]:
         return frozenset()
     if not isinstance(schema, Mapping):
         return ALL_TYPES
-    schema, root = _read(schema, root)
+    schema, root = as_read(schema, root)
     types = ALL_TYPES
     if isinstance(named := schema.get("type"), str | list):
         types &= _with_integer([named] if isinstance(named, str) else named)
@@ -271,7 +298,7 @@ def _types(schema: Any, root: Any, seen: frozenset[str]) -> frozenset[str]:
     return types
 
 
-def _read(schema: Mapping[str, Any], root: Any) -> tuple[Mapping[str, Any], Any]:
+def as_read(schema: Mapping[str, Any], root: Any) -> tuple[Mapping[str, Any], Any]:
     """The schema as its draft reads it, and what its references start from: up to draft-07 nothing counts beside a
     `$ref`, and draft-04 has no `const`."""
     draft = str(root.get("$schema", "")) if isinstance(root, Mapping) else ""
