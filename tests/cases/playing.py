@@ -30,7 +30,7 @@ from vancetope.outcome import DELIVERED, EnforcementName, Outcome, Turn
 from vancetope.prepare import Asked as Wanted
 from vancetope.prepare import prepare
 
-BOTH = pytest.mark.parametrize("enforcement", ["native", "constrained", "prompted"])
+EACH = pytest.mark.parametrize("enforcement", ["native", "constrained", "prompted"])
 PROMPT = "What time is it in Paris?"
 TOOLS: tuple[Callable[..., Any], ...] = (get_time, get_weather)
 

@@ -10,7 +10,7 @@ import pytest
 
 import vancetope
 from tests.cases.playing import (
-    BOTH,
+    EACH,
     PROMPT,
     Line,
     answer,
@@ -48,7 +48,7 @@ NEVER: dict[str, tuple[Given, Outcome]] = {
 
 
 @BUDGETS
-@BOTH
+@EACH
 @pytest.mark.parametrize("kind", NEVER)
 async def test_c34_a_model_that_never_mends_its_reply_costs_the_budget_and_one(
     kind: str, enforcement: EnforcementName, corrections: int
@@ -65,7 +65,7 @@ async def test_c34_a_model_that_never_mends_its_reply_costs_the_budget_and_one(
     assert played.turn.repairs == repairs
 
 
-@BOTH
+@EACH
 async def test_c34_the_same_mistake_is_told_with_its_place_and_what_was_expected(enforcement: EnforcementName) -> None:
     wrong = respond("Hello.", "perhaps")  # type: ignore[arg-type]
     played = await play([wrong, wrong, answer], enforcement)
@@ -76,7 +76,7 @@ async def test_c34_the_same_mistake_is_told_with_its_place_and_what_was_expected
     assert played.turn.corrections == 2
 
 
-@BOTH
+@EACH
 @BUDGETS
 async def test_c34_one_budget_is_shared_by_all_routes(corrections: int, enforcement: EnforcementName) -> None:
     ways: list[Given] = [
@@ -93,7 +93,7 @@ async def test_c34_one_budget_is_shared_by_all_routes(corrections: int, enforcem
     assert played.turn.corrections == corrections
 
 
-@BOTH
+@EACH
 async def test_c34_the_budget_is_not_refilled_by_work_between_the_mistakes(enforcement: EnforcementName) -> None:
     script = [say("a"), paris, say("b"), oslo, say("c")]
     played = await play(script, enforcement)
@@ -111,7 +111,7 @@ async def test_c34_every_turn_of_a_process_has_its_own_budget_and_none_has_more(
     line.keeps_promises()
 
 
-@BOTH
+@EACH
 async def test_c34_calls_that_never_fit_end_in_a_last_round_after_three(enforcement: EnforcementName) -> None:
     played = await play(lambda asked: call("get_time", town="Paris"), enforcement, max_validation_corrections=50)
     assert (played.turn.outcome, played.turn.narrowed, len(played.requests)) == (Outcome.INCOMPLETE, True, 4)
@@ -119,7 +119,7 @@ async def test_c34_calls_that_never_fit_end_in_a_last_round_after_three(enforcem
 
 
 @BUDGETS
-@BOTH
+@EACH
 async def test_c35_the_number_of_corrections_is_the_number_that_was_asked_for(
     corrections: int, enforcement: EnforcementName
 ) -> None:
@@ -146,7 +146,7 @@ async def test_c35_a_number_that_cannot_be_is_refused_before_anything_is_sent(wr
     assert server.requests == []
 
 
-@BOTH
+@EACH
 async def test_c37_an_outcome_of_respond_means_that_the_arguments_fit_the_form(enforcement: EnforcementName) -> None:
     sound = {"no_flag", "extra_respond", "text_flag", "text_and_respond"}
     for kind in sorted(name for name in KINDS if "respond" in name or name == "constraint_ignored"):
@@ -154,7 +154,7 @@ async def test_c37_an_outcome_of_respond_means_that_the_arguments_fit_the_form(e
         assert (played.turn.outcome is Outcome.RESPOND) == (kind in sound), kind
 
 
-@BOTH
+@EACH
 async def test_c37_prose_of_a_server_that_drops_the_constraint_is_marked_and_never_a_respond(
     enforcement: EnforcementName,
 ) -> None:
@@ -171,7 +171,7 @@ async def test_c38_an_enforcement_that_the_model_lacks_is_refused_at_once() -> N
     assert said.prompts == []
 
 
-@BOTH
+@EACH
 async def test_c38_a_server_that_drops_our_tools_is_not_begged_for_ever(enforcement: EnforcementName) -> None:
     def deaf(asked: Asked) -> Reply:
         return say("I have no tools here, but it should be noon.")
@@ -182,14 +182,14 @@ async def test_c38_a_server_that_drops_our_tools_is_not_begged_for_ever(enforcem
         assert "respond" in str(asked.messages[0]), "the contract stands in the system prompt as well"
 
 
-@BOTH
+@EACH
 async def test_c39_respond_is_offered_in_every_request_of_a_turn(enforcement: EnforcementName) -> None:
     script: list[Given] = [paris, narration(), oslo, empty(), KINDS["unknown_tool"], answer]
     played = await play(script, enforcement)
     assert [list(asked.tools)[-1] for asked in played.requests] == ["respond"] * 6
 
 
-@BOTH
+@EACH
 async def test_c39_respond_survives_two_hundred_other_tools(enforcement: EnforcementName) -> None:
     def look(city: str) -> str:
         """Look something up."""
@@ -225,7 +225,7 @@ async def test_c39_a_tool_cannot_take_the_place_of_the_runtimes_own(name: str) -
 # The last round.
 
 
-@BOTH
+@EACH
 async def test_c40_the_last_round_offers_respond_alone_says_why_and_keeps_the_best_text(
     enforcement: EnforcementName,
 ) -> None:
@@ -243,7 +243,7 @@ async def test_c40_the_last_round_offers_respond_alone_says_why_and_keeps_the_be
         assert last.body["tool_choice"] == {"type": "function", "function": {"name": "respond"}}
 
 
-@BOTH
+@EACH
 @pytest.mark.parametrize(
     ("last", "outcome", "message"),
     [
@@ -266,7 +266,7 @@ async def test_c40_whatever_comes_in_the_last_round_is_the_last_thing_asked(
     assert played.turn.corrections == 0
 
 
-@BOTH
+@EACH
 async def test_c40_under_natural_the_last_round_has_no_tools(enforcement: EnforcementName) -> None:
     script = [paris, ends_with("It is 15:42.", enforcement)]
     played = await play(script, enforcement, turn_end="natural", max_iterations=1)
@@ -289,7 +289,7 @@ async def test_c41_a_forced_choice_is_for_one_request_and_the_next_turn_is_free_
     assert choices == ["auto", forced, "auto", forced]
 
 
-@BOTH
+@EACH
 async def test_c41_corrections_never_force_anything(enforcement: EnforcementName) -> None:
     played = await play([narration(), paris, narration(), answer], enforcement)
     assert {asked.body.get("tool_choice") for asked in played.requests} <= {"auto", None}
@@ -304,7 +304,7 @@ async def test_c42_at_the_cap_no_work_tool_is_forced_offered_or_run() -> None:
     assert [result.ok for result in played.turn.messages if result.kind == "result"] == [True, True, False]
 
 
-@BOTH
+@EACH
 @pytest.mark.parametrize("turn_end", ["respond", "natural"])
 async def test_c43_a_schema_for_the_text_never_stands_beside_tools(turn_end: Any, enforcement: EnforcementName) -> None:
     script = [paris, oslo, answer if turn_end == "respond" else say("It is 15:42.")]
@@ -335,7 +335,7 @@ CUT_CALLS = {
 }
 
 
-@BOTH
+@EACH
 @pytest.mark.parametrize("kind", CUT_CALLS)
 async def test_c46_a_cut_reply_is_called_cut_and_not_wrong(kind: str, enforcement: EnforcementName) -> None:
     played = await play([CUT_CALLS[kind], answer], enforcement, model_settings={"max_tokens": 77})
@@ -346,7 +346,7 @@ async def test_c46_a_cut_reply_is_called_cut_and_not_wrong(kind: str, enforcemen
     assert "required" not in said
 
 
-@BOTH
+@EACH
 @pytest.mark.parametrize("kind", CUT_CALLS)
 async def test_c46_cut_twice_is_a_failure_of_its_own(kind: str, enforcement: EnforcementName) -> None:
     played = await play([CUT_CALLS[kind]] * 2, enforcement, max_validation_corrections=9)
@@ -355,7 +355,7 @@ async def test_c46_cut_twice_is_a_failure_of_its_own(kind: str, enforcement: Enf
         assert played.turn.best_text == ("A long story. " * 20)[:60]
 
 
-@BOTH
+@EACH
 async def test_c46_a_cut_after_progress_counts_anew(enforcement: EnforcementName) -> None:
     played = await play([CUT_CALLS["text"], paris, CUT_CALLS["text"], answer], enforcement)
     assert (played.turn.outcome, played.turn.corrections) == (Outcome.RESPOND, 0)
@@ -371,13 +371,13 @@ async def test_c46_whole_calls_of_a_cut_reply_run_and_only_the_cut_one_is_told()
     assert [result.ok for result in whole.turn.messages if result.kind == "result"] == [True, True]
 
 
-@BOTH
+@EACH
 async def test_c46_a_message_that_was_cut_is_never_delivered(enforcement: EnforcementName) -> None:
     played = await play([CUT_CALLS["respond"], CUT_CALLS["respond"]], enforcement, validation=False)
     assert (played.committed, played.turn.outcome) == ([], Outcome.OUTPUT_TRUNCATED)
 
 
-@BOTH
+@EACH
 @pytest.mark.parametrize("first", ["narration", "invalid_respond", "two_responds", "malformed_call"])
 @pytest.mark.parametrize("nothing", [empty(), think("Hm."), empty(Finish.UNKNOWN)], ids=["stop", "thinking", "unknown"])
 async def test_c47_a_correction_that_is_answered_by_nothing_costs_at_most_one_more_request(

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 import vancetope
-from tests.cases.playing import BOTH, PROMPT, Line, answer, at, clockwork, content, play, users
+from tests.cases.playing import EACH, PROMPT, Line, answer, at, clockwork, content, play, users
 from vancetope.backends.faults import KINDS, FaultServer
 from vancetope.backends.faults.fault import DONE
 from vancetope.backends.scripted import respond, say
@@ -16,7 +16,7 @@ from vancetope.messages import Accepted, Usage
 from vancetope.outcome import EnforcementName, Outcome
 
 
-@BOTH
+@EACH
 @pytest.mark.parametrize("kind", ["text_and_respond", "final_twice", "two_responds", "respond_after_work"])
 async def test_c48_one_turn_leaves_one_message_under_one_id(kind: str, enforcement: EnforcementName) -> None:
     async with FaultServer(lambda asked: KINDS[kind] if len(asked.messages) == 2 else answer) as server:
@@ -29,7 +29,7 @@ async def test_c48_one_turn_leaves_one_message_under_one_id(kind: str, enforceme
     assert sum(isinstance(message, Accepted) for message in turn.messages) == 1
 
 
-@BOTH
+@EACH
 async def test_c49_equal_answers_of_different_turns_are_all_delivered_under_different_ids(
     enforcement: EnforcementName,
 ) -> None:
@@ -60,7 +60,7 @@ async def test_c51_every_field_of_a_servers_reply_reaches_the_turn() -> None:
     assert played.turn.message == "Hello."
 
 
-@BOTH
+@EACH
 @pytest.mark.parametrize("beside", ["Memory updated: user likes tea.", DONE, "Done.", "x" * 5000])
 async def test_c52_text_beside_an_accepted_answer_is_never_delivered(beside: str, enforcement: EnforcementName) -> None:
     played = await play([replace(answer, text=beside)], enforcement)
@@ -69,14 +69,14 @@ async def test_c52_text_beside_an_accepted_answer_is_never_delivered(beside: str
     assert len(played.requests) == 1
 
 
-@BOTH
+@EACH
 async def test_c52_nobody_asks_for_a_text_after_an_accepted_answer(enforcement: EnforcementName) -> None:
     async with FaultServer([answer, say("The user was told the time.")]) as server:
         turn = await vancetope.ask(PROMPT, enforcement=enforcement, **at(server))
         assert (turn.message, server.left) == ("It is 15:42 in Paris.", 1)
 
 
-@BOTH
+@EACH
 async def test_c53_an_accepted_answer_is_in_the_next_request_exactly_once(enforcement: EnforcementName) -> None:
     async with FaultServer(clockwork) as server:
         line = Line(server, enforcement, tools=())
@@ -95,7 +95,7 @@ async def test_c53_an_accepted_answer_is_in_the_next_request_exactly_once(enforc
         ]
 
 
-@BOTH
+@EACH
 async def test_c53_a_message_that_was_refused_is_not_shown_to_later_turns(enforcement: EnforcementName) -> None:
     async with FaultServer([KINDS["two_responds"], answer, answer]) as server:
         line = Line(server, enforcement)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.cases.playing import BOTH, PROMPT, answer, ends_with, everything, paris, play, roles, told, users
+from tests.cases.playing import EACH, PROMPT, answer, ends_with, everything, paris, play, roles, told, users
 from vancetope.backends.faults import KINDS, Given, spoken
 from vancetope.backends.faults.fields import finish
 from vancetope.backends.scripted import calls, empty, malformed, say, think
@@ -29,7 +29,7 @@ def ending(word: str | None, reply: Reply) -> Given:
     return spoken("ending", "A reply with this finish.", lambda _: reply, edit=finish(word))
 
 
-@BOTH
+@EACH
 @pytest.mark.parametrize("turn_end", ["respond", "natural"])
 @pytest.mark.parametrize("word", UNREADABLE)
 async def test_c29_a_call_that_the_provider_could_not_read_is_never_a_success(
@@ -41,7 +41,7 @@ async def test_c29_a_call_that_the_provider_could_not_read_is_never_a_success(
     assert "could not be read" in told(played.requests[1])
 
 
-@BOTH
+@EACH
 async def test_c29_one_unreadable_call_costs_one_correction(enforcement: EnforcementName) -> None:
     for kind in ("malformed_call", "calls_without_calls"):
         played = await play([KINDS[kind], answer], enforcement)
@@ -54,7 +54,7 @@ async def test_c29_text_of_a_reply_with_an_unreadable_call_is_kept_as_best_text(
     assert (played.turn.outcome, played.turn.best_text) == (Outcome.MALFORMED_CALL, "I will look at the clock.")
 
 
-@BOTH
+@EACH
 @pytest.mark.parametrize("word", UNKNOWN)
 async def test_c29_a_finish_that_nobody_knows_is_no_success_by_itself(
     word: str | None, enforcement: EnforcementName
@@ -75,7 +75,7 @@ EMPTY: dict[str, Reply] = {
 }
 
 
-@BOTH
+@EACH
 @pytest.mark.parametrize("turn_end", ["respond", "natural"])
 @pytest.mark.parametrize("kind", EMPTY)
 async def test_c30_nothing_after_a_result_costs_one_more_request_at_once(
@@ -92,7 +92,7 @@ async def test_c30_nothing_after_a_result_costs_one_more_request_at_once(
     assert "It is 15:42 in Paris." in everything(played.requests[2])
 
 
-@BOTH
+@EACH
 @pytest.mark.parametrize("kind", EMPTY)
 async def test_c30_nothing_twice_is_the_end(kind: str, enforcement: EnforcementName) -> None:
     played = await play([paris, EMPTY[kind], EMPTY[kind]], enforcement)
@@ -100,13 +100,13 @@ async def test_c30_nothing_twice_is_the_end(kind: str, enforcement: EnforcementN
     assert played.turn.message is None
 
 
-@BOTH
+@EACH
 async def test_c30_without_corrections_nothing_is_the_end_at_once(enforcement: EnforcementName) -> None:
     played = await play([empty()], enforcement, max_validation_corrections=0)
     assert (played.turn.outcome, played.turn.model_calls) == (Outcome.EMPTY_REPLY, 1)
 
 
-@BOTH
+@EACH
 @pytest.mark.parametrize("turn_end", ["respond", "natural"])
 @pytest.mark.parametrize("kind", ["null_finish_empty", "empty_text", "blank_text", "thinking_only", "empty_choices"])
 async def test_c32_a_server_that_never_says_anything_is_asked_twice_and_no_more(

@@ -9,7 +9,7 @@ import hypothesis
 import pytest
 from hypothesis import strategies as st
 
-from tests.cases.playing import BOTH, answer, ids, oslo, paris, play, roles, work_calls, work_results
+from tests.cases.playing import EACH, answer, ids, oslo, paris, play, roles, work_calls, work_results
 from vancetope.backends.faults import KINDS, Given
 from vancetope.backends.scripted import call, calls, empty, malformed, raw_call, respond, say, think
 from vancetope.events import MessageCommitted, MessageDelta, MessageRetracted, ToolEnded
@@ -31,7 +31,7 @@ GUESS = "It is sunny in Paris."
     ],
     ids=["after", "before", "between", "around", "beside_unknown", "with_text"],
 )
-@BOTH
+@EACH
 async def test_c19_an_answer_beside_work_is_refused_and_the_next_one_uses_the_data(
     reply: Reply, enforcement: EnforcementName
 ) -> None:
@@ -64,7 +64,7 @@ async def test_c19_a_model_that_always_does_both_runs_its_work_and_is_narrowed_a
     assert [list(asked.tools) for asked in played.requests[2:]] == [["get_time", "get_weather", "respond"], ["respond"]]
 
 
-@BOTH
+@EACH
 @pytest.mark.parametrize("kind", ["two_responds", "final_twice"])
 async def test_c20_of_two_answers_none_is_delivered_both_are_told_and_one_correction_is_spent(
     kind: str, enforcement: EnforcementName
@@ -100,7 +100,7 @@ BROKEN = ('{"message": "It is', "[]")
     ],
     ids=["bare", "other_key", "blank", "object", "cut", "array", "nothing"],
 )
-@BOTH
+@EACH
 async def test_c21_a_bad_answer_beside_work_lets_the_work_run_and_the_turn_go_on(
     wrong: Reply, enforcement: EnforcementName
 ) -> None:
@@ -113,7 +113,7 @@ async def test_c21_a_bad_answer_beside_work_lets_the_work_run_and_the_turn_go_on
     assert "Not delivered" in played.news(1)
 
 
-@BOTH
+@EACH
 async def test_c21_a_bad_answer_alone_is_told_what_is_wrong_with_it(enforcement: EnforcementName) -> None:
     played = await play([KINDS["invalid_respond"], answer], enforcement)
     assert (played.rows, played.turn.corrections) == (["invalid_respond"], 1)
@@ -197,7 +197,7 @@ ALWAYS = sorted(
 )
 
 
-@BOTH
+@EACH
 @pytest.mark.parametrize("turn_end", ["respond", "natural"])
 async def test_c28_no_two_requests_in_a_row_are_the_same(turn_end: Any, enforcement: EnforcementName) -> None:
     for kind in ALWAYS:
@@ -206,7 +206,7 @@ async def test_c28_no_two_requests_in_a_row_are_the_same(turn_end: Any, enforcem
         assert played.turn.model_calls <= 9, kind
 
 
-@BOTH
+@EACH
 async def test_c28_an_empty_answer_to_a_typed_request_is_not_asked_again_in_the_same_words(
     enforcement: EnforcementName,
 ) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 import vancetope
 from tests.cases.playing import (
-    BOTH,
+    EACH,
     PROMPT,
     TOOLS,
     Line,
@@ -65,7 +65,7 @@ async def events_of_a_whole_turn(enforcement: EnforcementName) -> int:
     return len(line.events)
 
 
-@BOTH
+@EACH
 @pytest.mark.parametrize("verb", ["interrupt", "interrupt_and_steer"])
 async def test_c59_a_turn_can_be_interrupted_at_any_event_and_the_next_request_is_valid(
     verb: str, enforcement: EnforcementName
@@ -98,7 +98,7 @@ async def test_c59_a_turn_can_be_interrupted_at_any_event_and_the_next_request_i
     assert outcomes == {Outcome.INTERRUPTED, Outcome.RESPOND}
 
 
-@BOTH
+@EACH
 async def test_c59_a_turn_can_be_stopped_at_any_event_and_its_history_is_whole(enforcement: EnforcementName) -> None:
     total = await events_of_a_whole_turn(enforcement)
     for moment in range(2, total + 1, 2):
@@ -124,7 +124,7 @@ async def test_c59_a_turn_can_be_stopped_at_any_event_and_its_history_is_whole(e
         line.keeps_promises()
 
 
-@BOTH
+@EACH
 async def test_c59_an_ask_that_is_cancelled_at_any_event_leaves_nothing_running(enforcement: EnforcementName) -> None:
     total = await events_of_a_whole_turn(enforcement)
     for moment in range(1, total - 7, 2):  # behind these nothing is awaited any more
@@ -161,7 +161,7 @@ STAGES: dict[str, tuple[Reply, str]] = {
 }
 
 
-@BOTH
+@EACH
 @pytest.mark.parametrize("pieces", [0, 1, 2, 5, 1000])
 @pytest.mark.parametrize("stage", STAGES)
 async def test_c59_an_interrupt_reaches_a_stream_after_any_number_of_pieces(
@@ -236,7 +236,7 @@ async def test_c59_an_interrupt_between_two_calls_keeps_what_has_finished() -> N
     line.keeps_promises()
 
 
-@BOTH
+@EACH
 async def test_c59_an_interrupt_in_a_correction_leaves_no_trace_of_it(enforcement: EnforcementName) -> None:
     gate = asyncio.Event()
     async with FaultServer(then([narration(), gated(answer, gate, after=2)])) as server:
@@ -253,7 +253,7 @@ async def test_c59_an_interrupt_in_a_correction_leaves_no_trace_of_it(enforcemen
     assert "[runtime]" not in everything(server.requests[-1])
 
 
-@BOTH
+@EACH
 async def test_c59_a_server_that_dies_in_the_middle_leaves_a_history_that_goes_on(enforcement: EnforcementName) -> None:
     async with FaultServer(then([calls(paris, oslo), KINDS["status_400"]])) as server:
         line = Line(server, enforcement)
@@ -268,7 +268,7 @@ async def test_c59_a_server_that_dies_in_the_middle_leaves_a_history_that_goes_o
 # Ids (C61).
 
 
-@BOTH
+@EACH
 @pytest.mark.parametrize(
     "kind",
     ["no_id", "empty_id", "constant_id", "equal_ids", "numbered_ids", "long_id", "two_without_index", "no_index"],
@@ -305,7 +305,7 @@ async def test_c61_a_history_of_another_process_does_not_collide_with_new_ids() 
 # What was done is done (C63, C70, C71): over a journal that is kept.
 
 
-@BOTH
+@EACH
 async def test_c63_a_turn_that_had_its_answer_gives_the_same_text_again_without_the_model(
     enforcement: EnforcementName,
 ) -> None:
@@ -523,7 +523,7 @@ async def test_c59_a_history_with_an_orphan_is_refused_before_it_can_poison_a_re
         assert server.requests == []
 
 
-@BOTH
+@EACH
 async def test_c59_a_history_that_ends_in_a_failure_goes_on(enforcement: EnforcementName) -> None:
     failed = await play([paris, KINDS["empty_text"], KINDS["empty_text"]], enforcement)
     whole(failed.turn.messages)

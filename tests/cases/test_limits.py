@@ -10,7 +10,7 @@ import pytest
 
 import vancetope
 from tests.cases.playing import (
-    BOTH,
+    EACH,
     PROMPT,
     TOOLS,
     Line,
@@ -36,7 +36,7 @@ from vancetope.outcome import EnforcementName, Outcome
 CITIES = [call("get_time", city=city) for city in ("Paris", "Oslo", "Rome", "Kyiv", "Lima", "Doha", "Bern")]
 
 
-@BOTH
+@EACH
 @pytest.mark.parametrize("cap", [1, 2, 5])
 async def test_c102_at_the_cap_one_last_request_asks_for_the_answer(cap: int, enforcement: EnforcementName) -> None:
     played = await play([*CITIES[:cap], respond("As far as I got: 15:42.")], enforcement, max_iterations=cap)
@@ -49,7 +49,7 @@ async def test_c102_at_the_cap_one_last_request_asks_for_the_answer(cap: int, en
     ]
 
 
-@BOTH
+@EACH
 async def test_c102_a_model_that_ignores_the_cap_leaves_its_work_its_words_and_a_reason(
     enforcement: EnforcementName,
 ) -> None:
@@ -66,7 +66,7 @@ async def test_c102_a_model_that_ignores_the_cap_leaves_its_work_its_words_and_a
     assert turn.reason not in everything(after.requests[0]), "lines for people are not for the model"
 
 
-@BOTH
+@EACH
 async def test_c102_the_same_calls_again_and_again_end_in_a_last_round_too(enforcement: EnforcementName) -> None:
     ran: list[str] = []
 
@@ -89,7 +89,7 @@ async def test_c102_a_cap_that_allows_nothing_is_refused(cap: int) -> None:
     assert server.requests == []
 
 
-@BOTH
+@EACH
 async def test_c102_when_time_is_up_one_last_request_asks_for_the_answer(enforcement: EnforcementName) -> None:
     async def wait(seconds: float) -> str:
         """Wait."""
@@ -102,7 +102,7 @@ async def test_c102_when_time_is_up_one_last_request_asks_for_the_answer(enforce
     assert list(played.requests[-1].tools) == ["respond"]
 
 
-@BOTH
+@EACH
 async def test_c102_a_model_that_falls_silent_is_asked_once_more_and_then_given_up(
     enforcement: EnforcementName,
 ) -> None:
@@ -127,7 +127,7 @@ WAYS: dict[str, Any] = {
 }
 
 
-@BOTH
+@EACH
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("budget", [500, 4_000, 9_000])
 async def test_c103_a_budget_is_checked_before_every_request_of_whatever_kind(
@@ -141,7 +141,7 @@ async def test_c103_a_budget_is_checked_before_every_request_of_whatever_kind(
     assert (len(played.requests) == 0) == (budget == 500)
 
 
-@BOTH
+@EACH
 async def test_c103_what_the_provider_says_was_used_counts_and_not_what_we_guessed(
     enforcement: EnforcementName,
 ) -> None:
@@ -154,7 +154,7 @@ async def test_c103_what_the_provider_says_was_used_counts_and_not_what_we_guess
     assert played.turn.usage.input_tokens == 3000 * len(played.requests)
 
 
-@BOTH
+@EACH
 @pytest.mark.parametrize("kind", ["no_usage", "null_usage"])
 async def test_c103_a_server_that_counts_nothing_is_counted_by_us(kind: str, enforcement: EnforcementName) -> None:
     played = await play([KINDS[kind]], enforcement)
@@ -162,7 +162,7 @@ async def test_c103_a_server_that_counts_nothing_is_counted_by_us(kind: str, enf
     assert played.turn.usage.input_tokens > 100
 
 
-@BOTH
+@EACH
 async def test_c103_every_reply_that_was_paid_for_is_counted(enforcement: EnforcementName) -> None:
     each = Usage(100, 10)
     replies: list[Reply | Fault] = [say("Soon."), paris, malformed(), KINDS["two_responds"], answer]
@@ -173,7 +173,7 @@ async def test_c103_every_reply_that_was_paid_for_is_counted(enforcement: Enforc
     assert played.turn.usage.input_tokens == sum(event.usage.input_tokens for event in played.of(UsageRecorded))
 
 
-@BOTH
+@EACH
 async def test_c103_what_was_found_before_the_money_ran_out_is_kept(enforcement: EnforcementName) -> None:
     script: list[Given] = [paris, say("It is 15:42, I think."), *[replace(c, usage=Usage(9_000, 0)) for c in CITIES]]
     played = await play(script, enforcement, budget=14_000, max_validation_corrections=1)

@@ -9,7 +9,7 @@ import pytest
 
 import vancetope
 from tests.cases.playing import (
-    BOTH,
+    EACH,
     PROMPT,
     TOOLS,
     Line,
@@ -46,7 +46,7 @@ def guide(asked: Asked) -> Reply:
     return respond("Oslo it is." if STEER in text else "It is 15:42 in Paris.", True)
 
 
-@BOTH
+@EACH
 @pytest.mark.parametrize("mode", ["steer", "follow_up"])
 async def test_c74_a_message_is_in_the_history_exactly_once_at_whatever_event_it_came(
     mode: Any, enforcement: EnforcementName
@@ -162,7 +162,7 @@ async def test_c74_an_interrupt_keeps_the_queue_or_gives_it_back() -> None:
             assert line.ended == [Outcome.INTERRUPTED, Outcome.RESPOND]
 
 
-@BOTH
+@EACH
 async def test_c75_two_processes_side_by_side_never_see_each_others_messages(enforcement: EnforcementName) -> None:
     async with FaultServer(guide) as server:
         lines = {name: Line(server, enforcement) for name in ("anna", "boris", "chen")}
@@ -197,7 +197,7 @@ async def test_c75_an_interrupt_of_one_process_leaves_the_others_alone() -> None
         line.keeps_promises()
 
 
-@BOTH
+@EACH
 @pytest.mark.parametrize("chunking", [1, 4, 1000])
 @pytest.mark.parametrize("turn_end", ["respond", "natural"])
 async def test_c78_every_piece_says_to_what_it_belongs_and_where_and_the_end_has_the_same_id(

@@ -12,7 +12,7 @@ import stamina
 from pydantic import BaseModel, ConfigDict
 
 from tests.cases.playing import (
-    BOTH,
+    EACH,
     PROMPT,
     Line,
     answer,
@@ -36,7 +36,7 @@ from vancetope.outcome import EnforcementName, Outcome
 # Names.
 
 
-@BOTH
+@EACH
 @pytest.mark.parametrize("name", ["get_tiem", "getTime", "GET_TIME", "get-time", "functions.get_time"])
 async def test_c80_a_name_that_is_nearly_right_is_answered_with_the_right_one(
     name: str, enforcement: EnforcementName
@@ -48,7 +48,7 @@ async def test_c80_a_name_that_is_nearly_right_is_answered_with_the_right_one(
     assert [result.ok for result in work_results(played.turn)] == [False, True]
 
 
-@BOTH
+@EACH
 @pytest.mark.parametrize("kind", ["unknown_tool", "empty_name", "odd_name"])
 async def test_c80_three_names_in_a_row_that_are_none_end_in_a_last_round(
     kind: str, enforcement: EnforcementName
@@ -68,14 +68,14 @@ async def test_c80_calls_without_a_name_are_told_so() -> None:
     assert "no tool named" in told(played.requests[1])
 
 
-@BOTH
+@EACH
 async def test_c80_a_name_like_nothing_is_answered_with_all_there_are(enforcement: EnforcementName) -> None:
     played = await play([call("zzz"), answer], enforcement)
     said = told(played.requests[1])
     assert all(name in said for name in ("zzz", "get_time", "get_weather", "respond"))
 
 
-@BOTH
+@EACH
 async def test_c81_an_unknown_name_is_never_taken_for_somebody_elses(enforcement: EnforcementName) -> None:
     played = await play([call("browser_click", x=1), answer], enforcement)
     assert len(played.requests) == 2
@@ -83,7 +83,7 @@ async def test_c81_an_unknown_name_is_never_taken_for_somebody_elses(enforcement
     assert played.turn.outcome is not Outcome.CLIENT_CALLS
 
 
-@BOTH
+@EACH
 async def test_c81_respond_under_natural_is_an_unknown_name_like_any_other(enforcement: EnforcementName) -> None:
     script = [respond("Hello."), ends_with("It is late.", enforcement)]
     played = await play(script, enforcement, turn_end="natural")
@@ -121,7 +121,7 @@ AS_TEXT: list[tuple[dict[str, Any], list[Any]]] = [
 ]
 
 
-@BOTH
+@EACH
 @pytest.mark.parametrize(
     ("given", "wanted"), AS_TEXT, ids=lambda each: "-".join(each) if isinstance(each, dict) else ""
 )
@@ -134,7 +134,7 @@ async def test_c83_a_value_that_came_as_text_is_decoded_once_where_the_schema_wa
     assert played.turn.corrections == 0
 
 
-@BOTH
+@EACH
 @pytest.mark.parametrize("text", ["3", "true", "null", '{"a": 1}', "[1]", '"quoted"', "1e999"])
 async def test_c83_a_value_that_may_be_text_is_never_decoded(text: str, enforcement: EnforcementName) -> None:
     played = await play([call("order", item=text), answer], enforcement, tools=[order])
@@ -149,7 +149,7 @@ async def test_c83_whole_arguments_in_another_dress_are_understood(kind: str) ->
     ]
 
 
-@BOTH
+@EACH
 async def test_c83_only_one_level_is_decoded(enforcement: EnforcementName) -> None:
     played = await play([call("order", item="tea", options={"sugar": "2"}), answer], enforcement, tools=[order])
     (result,) = work_results(played.turn)
@@ -157,7 +157,7 @@ async def test_c83_only_one_level_is_decoded(enforcement: EnforcementName) -> No
     assert "/options/sugar" in result.text
 
 
-@BOTH
+@EACH
 @pytest.mark.parametrize("inner", ['{"admin": true}', '{"city": "Paris", "admin": true}', '{"city": 5}'])
 async def test_c84_what_hides_in_a_text_is_decoded_before_it_is_checked(
     inner: str, enforcement: EnforcementName
@@ -174,7 +174,7 @@ async def test_c84_what_hides_in_a_text_is_decoded_before_it_is_checked(
     assert "/place" in work_results(played.turn)[0].text
 
 
-@BOTH
+@EACH
 @pytest.mark.parametrize(
     "wrapped",
     ['{"output": {"city": "Paris"}}', '{"arguments": {"city": "Paris"}}', '{"city": {"city": "Paris"}}', '["Paris"]'],
@@ -190,7 +190,7 @@ async def test_c85_arguments_inside_another_object_are_an_error_that_names_what_
     assert "do not fit" in told(played.requests[1])
 
 
-@BOTH
+@EACH
 async def test_c85_a_wrapped_answer_is_refused_and_told_so(enforcement: EnforcementName) -> None:
     played = await play([raw_call("respond", '{"output": {"message": "Hello."}}'), answer], enforcement)
     assert (played.rows, played.committed) == (["invalid_respond"], ["It is 15:42 in Paris."])
@@ -247,7 +247,7 @@ async def test_c86_a_result_of_200_mb_leaves_head_tail_and_a_handle_and_can_be_r
     assert len(played.turn.messages.to_json()) < 48 * 1024
 
 
-@BOTH
+@EACH
 async def test_c86_many_capped_results_do_not_break_the_next_request(enforcement: EnforcementName) -> None:
     window = 16_000
     async with FaultServer(lambda asked: heavy(asked.number)) as server:
@@ -267,7 +267,7 @@ def heavy(number: int) -> Given:
     return call("dump", megabytes=1, seed=str(number % 10)) if number % 2 else brief
 
 
-@BOTH
+@EACH
 async def test_c86_a_turn_that_alone_is_too_large_is_told_so_without_another_request(
     enforcement: EnforcementName,
 ) -> None:
@@ -294,7 +294,7 @@ async def test_c86_an_odd_output_breaks_no_request(odd: str) -> None:
 # Room.
 
 
-@BOTH
+@EACH
 @pytest.mark.parametrize("kind", sorted(name for name in KINDS if name.startswith("context_")))
 async def test_c87_a_server_that_says_too_long_is_not_asked_again(kind: str, enforcement: EnforcementName) -> None:
     with stamina.set_testing(True, attempts=5, cap=True):
@@ -302,7 +302,7 @@ async def test_c87_a_server_that_says_too_long_is_not_asked_again(kind: str, enf
     assert (played.turn.outcome, len(played.requests)) == (Outcome.CONTEXT_OVERFLOW, 1)
 
 
-@BOTH
+@EACH
 async def test_c87_what_does_not_fit_is_known_before_anything_is_paid(enforcement: EnforcementName) -> None:
     played = await play([], enforcement, prompt="word " * 20_000, fields={"contextWindow": 8000})
     assert (played.turn.outcome, played.requests) == (Outcome.CONTEXT_OVERFLOW, [])
@@ -318,7 +318,7 @@ def heavy_turn(pairs: int) -> list[Message]:
     return [*messages, Accepted("I have looked at everything.")]
 
 
-@BOTH
+@EACH
 async def test_c89_a_turn_of_two_hundred_calls_makes_room_as_a_whole(enforcement: EnforcementName) -> None:
     past = History(tuple(heavy_turn(200)))
     played = await play([answer], enforcement, history=past, fields={"contextWindow": 16_000})
@@ -345,7 +345,7 @@ SPELLINGS: Mapping[str, str] = {
 }
 
 
-@BOTH
+@EACH
 @pytest.mark.parametrize("spelling", SPELLINGS)
 async def test_c99_a_message_arrives_the_same_in_every_chunking(spelling: str, enforcement: EnforcementName) -> None:
     arguments = SPELLINGS[spelling]

@@ -10,7 +10,7 @@ import stamina
 
 import vancetope
 from tests.cases.playing import (
-    BOTH,
+    EACH,
     PROMPT,
     TOOLS,
     Line,
@@ -60,7 +60,7 @@ TEXTS = (
 )
 
 
-@BOTH
+@EACH
 async def test_c01_an_announcement_without_a_call_is_corrected_once_and_the_turn_goes_on(
     enforcement: EnforcementName,
 ) -> None:
@@ -87,7 +87,7 @@ async def test_c01_holds_for_a_server_that_is_named_by_the_environment(monkeypat
     assert server.violations == []
 
 
-@BOTH
+@EACH
 async def test_c01_no_word_in_a_text_makes_it_an_answer(enforcement: EnforcementName) -> None:
     traces = set()
     for text in TEXTS:
@@ -97,7 +97,7 @@ async def test_c01_no_word_in_a_text_makes_it_an_answer(enforcement: Enforcement
     assert len(traces) == 1
 
 
-@BOTH
+@EACH
 @pytest.mark.parametrize("turn_end", ["respond", "natural"])
 async def test_c02_the_course_of_a_turn_is_the_same_in_every_language(
     enforcement: EnforcementName, turn_end: TurnEnd
@@ -116,7 +116,7 @@ async def test_c02_the_course_of_a_turn_is_the_same_in_every_language(
     assert all(trace == traces["en"] for trace in traces.values())
 
 
-@BOTH
+@EACH
 async def test_c02_a_model_that_only_announces_ends_in_the_same_way_in_every_language(
     enforcement: EnforcementName,
 ) -> None:
@@ -151,7 +151,7 @@ async def test_c03_thinking_before_a_call_is_no_answer_either() -> None:
 UNENDED = "last_message"  # only servers that know `end_turn` say it, and those take an assistant's text as the last one
 
 
-@BOTH
+@EACH
 @pytest.mark.parametrize("turn_end", ["respond", "natural"])
 async def test_c04_a_turn_that_the_provider_keeps_open_is_sampled_again_with_nothing_of_ours(
     enforcement: EnforcementName, turn_end: TurnEnd
@@ -174,7 +174,7 @@ async def test_c04_an_open_turn_with_thinking_only_is_sampled_again_unchanged() 
     assert (played.committed, played.turn.corrections) == (["It is 15:42 in Paris."], 0)
 
 
-@BOTH
+@EACH
 async def test_c04_three_open_replies_in_a_row_are_enough(enforcement: EnforcementName) -> None:
     server = FaultServer([KINDS["end_turn_false"]] * 4 + [answer], unchecked=(UNENDED,))
     played = await play([], enforcement, server=server)
@@ -201,7 +201,7 @@ async def test_c06_a_worker_stays_running_while_it_is_corrected() -> None:
     assert ended < idle
 
 
-@BOTH
+@EACH
 async def test_c07_text_after_tools_is_answered_with_exactly_the_options_there_are(
     enforcement: EnforcementName,
 ) -> None:
@@ -215,7 +215,7 @@ async def test_c07_text_after_tools_is_answered_with_exactly_the_options_there_a
     assert "result_read" not in correction
 
 
-@BOTH
+@EACH
 async def test_c07_a_model_without_tools_is_told_of_respond_alone(enforcement: EnforcementName) -> None:
     played = await play([say("It is late."), answer], enforcement, tools=())
     assert list(played.requests[1].tools) == ["respond"]
@@ -227,7 +227,7 @@ SLOW = {name for name, fault in KINDS.items() if fault.leaves == "nothing"}
 HUGE = {"huge", "huge_line"}
 
 
-@BOTH
+@EACH
 @pytest.mark.parametrize("kind", sorted(KINDS.keys() - HUGE))
 async def test_c08_whatever_happens_a_turn_has_a_message_or_a_typed_reason(
     kind: str, enforcement: EnforcementName
@@ -258,7 +258,7 @@ async def test_c08_an_answer_without_end_is_a_typed_failure(kind: str, turn_end:
     assert "32 MiB" in turn.reason
 
 
-@BOTH
+@EACH
 @pytest.mark.parametrize(("role", "waits"), [("primary", True), ("worker", False)])
 async def test_c10_a_flag_that_is_left_out_is_the_roles_and_no_words_of_a_call_stop_the_loop(
     enforcement: EnforcementName, role: Any, waits: bool
@@ -285,7 +285,7 @@ async def test_c10_a_flag_that_is_left_out_is_the_roles_and_no_words_of_a_call_s
     assert required == ["message"]
 
 
-@BOTH
+@EACH
 @pytest.mark.parametrize(
     ("last", "outcome"),
     [
@@ -310,13 +310,13 @@ async def test_c11_a_side_effect_alone_never_ends_a_turn(
     assert played.turn.model_calls == 1 + len(last)
 
 
-@BOTH
+@EACH
 async def test_c11_under_natural_a_side_effect_is_followed_by_a_text(enforcement: EnforcementName) -> None:
     played = await play([paris, ends_with("Noted.", enforcement)], enforcement, turn_end="natural")
     assert (played.turn.outcome, played.turn.model_calls) == (Outcome.NATURAL, 2)
 
 
-@BOTH
+@EACH
 async def test_c12_a_worker_that_asks_ends_its_turn_and_nobody_answers_in_the_users_name(
     enforcement: EnforcementName,
 ) -> None:
@@ -344,7 +344,7 @@ async def test_c12_no_request_ever_holds_a_user_message_that_nobody_wrote() -> N
     assert users(played.turn.messages) == [PROMPT]
 
 
-@BOTH
+@EACH
 async def test_c13_a_message_to_a_blocked_process_wakes_it_exactly_once(enforcement: EnforcementName) -> None:
     async with FaultServer(clockwork) as server:
         line = Line(server, enforcement)
@@ -441,7 +441,7 @@ async def test_c14_what_the_contract_costs_is_known_and_a_recipe_can_switch_it(m
     assert tuple(costs) == EXTRA[model]
 
 
-@BOTH
+@EACH
 async def test_c14_a_model_that_keeps_the_contract_pays_nothing_for_it(enforcement: EnforcementName) -> None:
     for tools, least in ((TOOLS, 2), ((), 1)):
         for turn_end in ("respond", "natural"):
@@ -449,7 +449,7 @@ async def test_c14_a_model_that_keeps_the_contract_pays_nothing_for_it(enforceme
             assert (played.turn.model_calls, played.turn.corrections) == (least, 0)
 
 
-@BOTH
+@EACH
 @pytest.mark.parametrize("kind", ["text_and_respond", "no_flag", "extra_respond", "text_flag", "stop_with_call"])
 async def test_c15_nothing_is_asked_after_an_accepted_answer(kind: str, enforcement: EnforcementName) -> None:
     script: list[Given] = [KINDS[kind], answer] if kind == "stop_with_call" else [KINDS[kind]]

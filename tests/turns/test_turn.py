@@ -24,12 +24,12 @@ from vancetope.messages import Accepted, Assistant, Note, Result, System, User
 from vancetope.models.base import ModelInfo
 from vancetope.outcome import EnforcementName, Outcome
 
-BOTH = pytest.mark.parametrize("enforcement", ["native", "constrained", "prompted"])
+EACH = pytest.mark.parametrize("enforcement", ["native", "constrained", "prompted"])
 paris = call("get_time", city="Paris")
 answer = respond("It is 15:42 in Paris.")
 
 
-@BOTH
+@EACH
 async def test_a_tool_turn_ends_with_respond(enforcement: EnforcementName) -> None:
     played = await play([paris, answer], enforcement)
     turn = played.turn
@@ -45,7 +45,7 @@ async def test_a_tool_turn_ends_with_respond(enforcement: EnforcementName) -> No
     ]
 
 
-@BOTH
+@EACH
 async def test_narration_without_a_call_is_corrected_and_never_delivered(enforcement: EnforcementName) -> None:
     played = await play([say("I will look that up."), paris, answer], enforcement)
     assert played.committed == ["It is 15:42 in Paris."]
@@ -56,20 +56,20 @@ async def test_narration_without_a_call_is_corrected_and_never_delivered(enforce
     )
 
 
-@BOTH
+@EACH
 async def test_a_text_is_delivered_once_corrections_are_out(enforcement: EnforcementName) -> None:
     played = await play([say("one"), say("two"), say("three")], enforcement)
     assert (played.turn.outcome, played.turn.message) == (Outcome.NATURAL_FALLBACK, "three")
     assert (played.turn.rounds, played.turn.corrections) == (3, 2)
 
 
-@BOTH
+@EACH
 async def test_without_validation_text_ends_the_turn_at_once(enforcement: EnforcementName) -> None:
     played = await play([say("Late.")], enforcement, validation=False)
     assert (played.turn.outcome, played.turn.message) == (Outcome.NATURAL_FALLBACK, "Late.")
 
 
-@BOTH
+@EACH
 async def test_natural_turns_end_with_text(enforcement: EnforcementName) -> None:
     last = call("answer", message="It is 15:42.") if enforcement == "constrained" else say("It is 15:42.")
     played = await play([paris, last], enforcement, turn_end="natural")
@@ -108,7 +108,7 @@ async def test_the_results_of_one_reply_come_in_the_models_order_and_a_failure_l
     assert len(played.of(ToolEnded)) == 3
 
 
-@BOTH
+@EACH
 async def test_the_cap_gives_one_last_narrowed_round(enforcement: EnforcementName) -> None:
     cities = [call("get_time", city=city) for city in ("Paris", "Oslo", "Rome")]
     played = await play([*cities, answer], enforcement, max_iterations=3)
@@ -116,7 +116,7 @@ async def test_the_cap_gives_one_last_narrowed_round(enforcement: EnforcementNam
     assert "limit of 3 replies" in str(played.requests[-1].messages[-1])
 
 
-@BOTH
+@EACH
 async def test_a_model_that_never_answers_leaves_its_best_text(enforcement: EnforcementName) -> None:
     script = [call("get_time", city="Paris"), say("It should be 15:42."), paris]
     played = await play(script, enforcement, max_iterations=2)
@@ -124,7 +124,7 @@ async def test_a_model_that_never_answers_leaves_its_best_text(enforcement: Enfo
     assert isinstance(played.turn.messages[-1], System)
 
 
-@BOTH
+@EACH
 @pytest.mark.parametrize(
     ("script", "outcome"),
     [
@@ -204,14 +204,14 @@ async def test_two_responds_deliver_nothing_and_cost_one_correction() -> None:
     assert (failed.turn.outcome, failed.turn.best_text) == (Outcome.INCOMPLETE, "One.")
 
 
-@BOTH
+@EACH
 async def test_an_invalid_respond_gets_its_errors_as_its_result(enforcement: EnforcementName) -> None:
     played = await play([call("respond", text="Hi"), answer], enforcement)
     assert (played.committed, played.turn.corrections) == (["It is 15:42 in Paris."], 1)
     assert "message" in str(played.requests[1].messages[-1])
 
 
-@BOTH
+@EACH
 async def test_an_open_turn_is_asked_on_without_a_word_of_ours(
     enforcement: EnforcementName,
 ) -> None:
@@ -235,7 +235,7 @@ async def test_a_whole_call_beside_a_cut_one_runs() -> None:
     assert "cut off" in results[1].text
 
 
-@BOTH
+@EACH
 async def test_bad_arguments_are_told_with_the_place_and_what_was_expected(enforcement: EnforcementName) -> None:
     played = await play([call("get_time", town="Paris"), paris, answer], enforcement)
     said = str(played.requests[1].messages[-1])
@@ -244,7 +244,7 @@ async def test_bad_arguments_are_told_with_the_place_and_what_was_expected(enfor
     assert (played.turn.corrections, len(played.of(ToolEnded))) == (0, 1)
 
 
-@BOTH
+@EACH
 async def test_the_same_call_runs_twice_is_refused_twice_and_then_narrows(enforcement: EnforcementName) -> None:
     played = await play([*[paris] * 5, answer], enforcement)
     assert len(played.of(ToolEnded)) == 2
