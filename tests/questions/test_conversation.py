@@ -325,3 +325,14 @@ async def test_every_reply_and_every_request_is_counted(enforcement: Enforcement
     assert (made.answer.attempts, made.answer.model_calls) == (3, 4)
     assert made.answer.usage == Usage(60, 6, 4, 1)
     assert made.answer.cost is None
+
+
+@ALL
+async def test_a_reply_that_was_cut_behind_a_correction_is_asked_for_with_that_correction(
+    enforcement: EnforcementName,
+) -> None:
+    made = await put([MISFIT, cut(FITS, 6), FITS], enforcement, max_attempts=3)
+    assert (made.answer.data, made.answer.attempts) == (OSLO, 3)
+    corrected, again = (asked.messages for asked in made.asked[1:])
+    assert again == corrected
+    assert made.asked[2].body != made.asked[1].body, "it has more room"

@@ -63,13 +63,14 @@ Ruling: TypeAlias = Found | Failed | Retry | Unanswered
 
 @dataclass(slots=True)
 class Course:
-    """A question on its way: what it has cost, what the judge remembers, what every attempt begins with, and how the
-    next one is asked for."""
+    """A question on its way: what it has cost, what the judge remembers, what every attempt begins with, what the next
+    one is told of the last, and how it is asked for."""
 
     log: Log
     form: Form
     tried: Tried = field(default_factory=Tried)
     opening: tuple[Message, ...] = ()
+    mending: tuple[Message, ...] = ()
     limit: int | None = None
     tokens: int = 0
     corrections: int = 0
@@ -166,7 +167,11 @@ async def _send(ctx: Context, course: Course, question: Question, ruling: Ruling
     """One attempt. A schema that the server refuses is asked for in words within it, and from then on."""
     number = course.tried.attempts
     course.log.streamer = RawStreamer(f"{ctx.turn}.{course.log.state.rounds + number}", ctx.publish)
-    messages = (*course.opening, *_mending(ctx, course, ruling))
+    if isinstance(ruling, Retry) and ruling.say is not None:
+        course.corrections += 1
+        ctx.publish(CorrectionSent("attempt", ruling.say))
+        course.mending = _mending(ruling.say, ruling.quote or "")
+    messages = (*course.opening, *course.mending)
     ctx.publish(RoundStarted(course.log.state.rounds + number))
     system = partial(_system, ctx, question=question)
     ask_in = partial(attempt, ctx, course.log, system_for=system, messages=messages, limit=course.limit)
@@ -183,15 +188,10 @@ async def _send(ctx: Context, course: Course, question: Question, ruling: Ruling
     return sent
 
 
-def _mending(ctx: Context, course: Course, ruling: Ruling | None) -> tuple[Message, ...]:
+def _mending(say: str, quote: str) -> tuple[Message, ...]:
     """The last reply, once and cut, and what was wrong with it: the conversation does not grow with the attempts."""
-    if not isinstance(ruling, Retry) or ruling.say is None:
-        return ()
-    course.corrections += 1
-    ctx.publish(CorrectionSent("attempt", ruling.say))
-    quote = ruling.quote or ""
     quoted = (Assistant(quote if len(quote) <= QUOTED else f"{quote[:QUOTED]}…"),) if quote.strip() else ()
-    return (*quoted, Note(ruling.say))
+    return (*quoted, Note(say))
 
 
 def _judged(ctx: Context, course: Course, question: Question, sent: Sent) -> Ruling:
