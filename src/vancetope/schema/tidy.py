@@ -150,19 +150,14 @@ class _Rewriter:
     def take(self, kind: str, start: int, end: int) -> None:
         token = self.text[start:end]
         match kind:
-            case "note":
-                self._note(token, start, end)
-                return
-            case "string":
-                self._string(token, start)
-            case "word":
-                self._word(token)
-            case "number":
-                self._scalar(token)
             case "comma":
                 self._need("after", ",")
                 self.expect = "element"
                 self.ahead = False
+            case "string":
+                self._string(token, start)
+            case "number":
+                self._scalar(token)
             case "colon":
                 self._need("colon", ":")
                 self.out.append(":")
@@ -170,8 +165,13 @@ class _Rewriter:
             case "open":
                 self._element()
                 self._push(token.translate(NARROW))
-            case _:
+            case "close":
                 self._pop(token.translate(NARROW))
+            case "word":
+                self._word(token)
+            case _:
+                self._note(token, start, end)
+                return
         self.seen, self.new_line = end, False
 
     def _need(self, expect: str, token: str) -> None:
@@ -183,12 +183,13 @@ class _Rewriter:
 
     def _element(self) -> None:
         """A value that is no key begins here."""
-        if self.expect in ("first", "element") and not self._in_object():
-            if self.expect == "element":
-                self.out.append(",")
-            self.stack[-1].index += 1
-        else:
+        if self.expect == "value":
+            return
+        if self.expect not in ("first", "element") or self._in_object():
             self._need("value", "a value")
+        if self.expect == "element":
+            self.out.append(",")
+        self.stack[-1].index += 1
 
     def _scalar(self, written: str) -> None:
         self._element()
