@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TypeAlias
 
 from vancetope.context import Context, Log
 from vancetope.contract import prompted
@@ -12,7 +13,9 @@ from vancetope.messages import Finish, Reply, says_something
 from vancetope.model_call import Sent, ask_model
 from vancetope.outcome import Outcome
 
-HALTED = (Outcome.INTERRUPTED, Outcome.STOPPED)
+ENDS_THE_TURN = (Outcome.INTERRUPTED, Outcome.STOPPED, Outcome.BUDGET_EXCEEDED)
+
+Asked: TypeAlias = tuple[Sent, bool]  # what came back, and whether that is all there is to it: no repair may follow
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,28 +33,33 @@ async def ask_for_reply(ctx: Context, log: Log, key: str, *, repairs: bool) -> S
     return kept.sent
 
 
-async def _send(ctx: Context, log: Log, key: str, before: Try | None) -> Sent:
+async def _send(ctx: Context, log: Log, key: str, before: Try | None) -> Asked:
     if before is None or before.sent.reply is None:
-        return await ask_model(ctx, log, key)
+        return await ask_model(ctx, log, key), False
     log.streamer.restart()
     said = prompted.repair(before.sent.reply.text, ctx.rules)
-    return _better(before.sent, await ask_model(ctx, log, f"{key}:repair", repair=said))
+    second = await ask_model(ctx, log, f"{key}:repair", repair=said)
+    kept = _better(before.sent, before.sent.reply, second)
+    if kept.reply is not None and kept.reply.missed:
+        log.streamer.restart()  # nothing that the failed repair showed counts
+    return kept, True
 
 
-def _judge(repairs: bool, sent: Sent) -> Try:
+def _judge(repairs: bool, asked: Asked) -> Try:
+    sent, final = asked
     reply = sent.reply
-    return Try(sent, again=repairs and reply is not None and reply.missed and not reply.repairs)
+    missed = reply is not None and reply.missed and reply.end_turn is not False
+    return Try(sent, again=repairs and missed and not final)
 
 
-def _better(first: Sent, second: Sent) -> Sent:
-    """The second reply if it is an envelope, else the first, which is kept as text; what keeps a request from being
-    sent, or stops it, ends the turn."""
-    if second.end and (second.end.outcome in HALTED or not second.requests):
-        text = first.reply.text if first.reply else None
-        return replace(second, end=replace(second.end, best_text=text))
-    kept = second if second.reply is not None and _is_envelope(second.reply) else first
-    assert kept.reply is not None
-    return replace(kept, reply=replace(kept.reply, repairs=1))
+def _better(first: Sent, reply: Reply, second: Sent) -> Sent:
+    """The second reply if it is an envelope, else the first, which is kept as text, unspent where the repair was never
+    sent; a budget that forbids the repair, and what stops it, ends the turn."""
+    if second.end and second.end.outcome in ENDS_THE_TURN:
+        return replace(second, end=replace(second.end, best_text=reply.text))
+    if second.reply is not None and _is_envelope(second.reply):
+        return replace(second, reply=replace(second.reply, repairs=1))
+    return replace(first, reply=replace(reply, repairs=min(second.requests, 1)))
 
 
 def _is_envelope(reply: Reply) -> bool:

@@ -31,11 +31,14 @@ def judge(rules: Rules, state: State, reply: Reply, *, idle: bool = False) -> tu
 
     `idle` is true when no child, no job and no message could continue the turn by itself. The first row that matches
     decides. The verdict is `End` at the latest in the round after `rules.iterations`. A repair that did not help has
-    spent one correction, if one was left.
+    spent one correction, if one was left: it brought no envelope, or one that breaks the contract in another way.
     """
-    state = _repaired(rules, state, reply)
+    state = _spent(rules, state) if reply.missed and reply.repairs else state
     seen = Seen(rules, state, reply, tuple(read(call, rules) for call in reply.calls), idle)
     verdict = _first_verdict(seen)
+    if reply.repairs and not reply.missed and _broken(verdict):
+        seen = replace(seen, state=_spent(rules, state))
+        verdict = _first_verdict(seen)
     if isinstance(verdict, Go):
         verdict = replace(verdict, arguments=tuple(each.arguments for each in seen.reads))
     return _after(seen, verdict), verdict
@@ -54,9 +57,14 @@ def _first_verdict(seen: Seen) -> Verdict:
     raise AssertionError("the truth table has no row for this reply")
 
 
-def _repaired(rules: Rules, state: State, reply: Reply) -> State:
-    spent = min(reply.repairs, rules.corrections - state.corrections) if reply.missed else 0
-    return replace(state, corrections=state.corrections + spent)
+def _broken(verdict: Verdict) -> bool:
+    """Whether the reply broke the contract; an objection is about what it says, not about its form."""
+    return isinstance(verdict, Go) and verdict.spends == "correction" and not verdict.objected
+
+
+def _spent(rules: Rules, state: State) -> State:
+    """The state after one correction, if one was left."""
+    return replace(state, corrections=min(state.corrections + 1, max(rules.corrections, state.corrections)))
 
 
 def _after(seen: Seen, verdict: Verdict) -> State:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from json import dumps
@@ -29,11 +30,13 @@ from vancetope.messages import (
     says_something,
 )
 from vancetope.models.base import ModelInfo
+from vancetope.schema import reasoning
 from vancetope.schema.extraction import NoJson, find
-from vancetope.schema.strict import parse
+from vancetope.schema.strict import NotJson, parse
 from vancetope.schema.validate import compile as compiled
 from vancetope.tools.respond import RESPOND
 
+_BEGUN = re.compile(r'\s*(```\w*\s*)?\{\s*("content"|"tool_calls"|"?[a-z_]*$)')
 CARRIES_CALLS = ("strict", "fence")
 QUOTED = 2000
 
@@ -54,11 +57,15 @@ def request(view: View, model: ModelInfo, settings: ModelSettings, timeout: floa
 
 def reply(raw: Reply, view: View, model: ModelInfo) -> Reply:
     """The calls and the text of the envelope in a reply's text. Without one the text stays as it is, marked as missed
-    where something could have been called; of a cut envelope the part of the message that was written is left."""
-    if raw.calls or not in_force(view.rules) or raw.finish in (Finish.REFUSAL, Finish.CONTENT_FILTER):
+    where something could have been called; of an envelope that was cut, refused or filtered the part of the message
+    that was written is left. Calls of a tool API, which nobody offered, are marked as not enforced."""
+    if raw.calls:
+        return replace(raw, unforced=True)
+    if not in_force(view.rules):
         return raw
-    if raw.finish is Finish.LENGTH:
-        return replace(raw, text=_written(raw.text, view.rules)) if raw.text.lstrip().startswith("{") else raw
+    if raw.finish in (Finish.REFUSAL, Finish.CONTENT_FILTER) or (raw.finish is Finish.LENGTH and not _whole(raw.text)):
+        begun = raw.text[reasoning.after_leading(raw.text) :]
+        return replace(raw, text=_written(begun, view.rules)) if _BEGUN.match(begun) else raw
     found = find(raw.text, compiled(ENVELOPE), "stop")
     misses = _may_call(view) and says_something(raw.text)
     if isinstance(found, NoJson) or (found.value["tool_calls"] and found.rule not in CARRIES_CALLS):
@@ -84,10 +91,20 @@ def lowered(view: View) -> tuple[User | Assistant | Result, ...]:
     """The messages as a plain chat: replies and accepted messages as envelopes, so that the model reads its own good
     example; results, and what the runtime says, on the user's side."""
     chat: list[User | Assistant] = []
-    for message in view.messages:
-        for side in _lower(message, view.rules):
+    for position, message in enumerate(view.messages):
+        for side in _lowered_once(message, position, view):
             add(chat, side)
     return tuple(chat)
+
+
+def _lowered_once(message: Message, position: int, view: View) -> tuple[User | Assistant, ...]:
+    """Made once a turn, because every round shows the whole past."""
+    kept, made = view.memo.get(position, (None, ()))
+    if kept is not message:
+        made = _lower(message, view.rules)
+        view.memo[position] = (message, made)
+    sides: tuple[User | Assistant, ...] = made
+    return sides
 
 
 def _lower(message: Message, rules: Rules) -> tuple[User | Assistant, ...]:
@@ -130,7 +147,16 @@ def _form(view: View) -> str:
     return "\n".join([*lines, sentences.ENVELOPE_TOOLS, described(offered, call)] if offered else lines)
 
 
+def _whole(text: str) -> bool:
+    """Whether this text is one whole envelope: it closed by itself, so the output limit took nothing from it."""
+    try:
+        return compiled(ENVELOPE).fits(parse(text.strip()))
+    except NotJson:
+        return False
+
+
 def _written(text: str, rules: Rules) -> str:
-    """The part of the user's message in a cut envelope: of the `respond` call, or else of the content."""
+    """The part of the user's message in an envelope that was begun: of the `respond` call, or else of the content."""
+    text = text[text.index("{") :]
     message = PartialReader(MESSAGE, (NAME, (RESPOND,))).feed(text) if rules.turn_end == "respond" else ""
     return message or PartialReader(CONTENT).feed(text)

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from vancetope.backends.base import OnPiece, Request, TextPiece
-from vancetope.backends.text.transcript import transcript
+from vancetope.backends.text.transcript import HEADINGS, heading, transcript
 from vancetope.errors import ConfigError, ModelError, ReplyBroken, ServerFailed, Unreachable
 from vancetope.messages import Reply, Usage
 from vancetope.models.base import ModelInfo
@@ -49,7 +49,7 @@ class TextBackend:
         prompt = transcript(request.system, request.messages)
         if request.on_send is not None:
             request.on_send()
-        text = await self._said(prompt, request.timeout)
+        text = _unheaded(await self._said(prompt, request.timeout))
         if on_piece is not None and text.strip():
             on_piece(TextPiece(text))
         usage = Usage(max(1, len(prompt) // CHARACTERS_PER_TOKEN), len(text) // CHARACTERS_PER_TOKEN, estimated=True)
@@ -95,6 +95,12 @@ class TextBackend:
         said = "".join(filter(str.isprintable, first))
         kind = Unreachable if isinstance(error, ConnectionError | TimeoutError) else ServerFailed
         return kind(f"{self.info.id} failed: {said if len(said) <= SAID else said[: SAID - 1] + '…'}")
+
+
+def _unheaded(text: str) -> str:
+    """The text without the assistant's heading, which the prompt ends with, where the model wrote it once more."""
+    first, _, rest = text.lstrip().partition("\n")
+    return rest.lstrip("\r\n") if first.strip() == heading(HEADINGS["assistant"]) else text
 
 
 def _unfit(name: str, problem: str) -> ConfigError:
