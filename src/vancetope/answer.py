@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Generic, Literal, TypeAlias, TypeVar
+from typing import Any, Generic, Literal, TypeAlias, TypeVar, cast
 
 from vancetope.errors import AnswerFailed
 from vancetope.messages import Usage
@@ -65,9 +65,9 @@ class Answer(Generic[T]):
 
     def unwrap(self) -> T:
         """The data. Raises `AnswerFailed` with error and message where there is none."""
-        if not self.success or self.data is None:
+        if not self.success:
             raise AnswerFailed(self.error or "internal_error", self.message) from self.cause
-        return self.data
+        return cast(T, self.data)
 
     def __repr__(self) -> str:
         said = str(self.data) if self.success else f"{self.error}: {self.message}"

@@ -23,8 +23,10 @@ from vancetope.schema.keywords import unknown_keywords
 from vancetope.schema.problems import Problem, pointer_of, shown
 from vancetope.schema.validate import InvalidSchema, Validator, json_types
 from vancetope.schema.validate import compile as compiled
+from vancetope.tools.failure import failure_text
 
 MOST_ATTEMPTS = 10
+MOST_SCHEMA = 1_000_000  # characters; a recipe's prompt, which holds the schema, may have few more
 CACHED_LENGTH = 200_000
 
 
@@ -38,14 +40,11 @@ def question_of(
         message = user_message(prompt, info)
     except ConfigError as error:
         return BadQuestion("invalid_params", f"prompt: {error}")
-    if isinstance(schema, Mapping):
-        return _question(message, dict(schema), None, max_attempts, format_checks)
     try:
-        plain, build = _of_type(schema)
+        plain, build = (dict(schema), None) if isinstance(schema, Mapping) else _of_type(schema)
     except Exception as error:  # a type is a program: whatever it raises is its author's to mend
-        return BadQuestion(
-            "invalid_schema", sentences.NOT_A_SCHEMA.format(name=schema.__name__, why=_first_line(error))
-        )
+        name = (schema if isinstance(schema, type) else type(schema)).__name__
+        return BadQuestion("invalid_schema", sentences.NOT_A_SCHEMA.format(name=name, why=_first_line(error)))
     return _question(message, plain, build, max_attempts, format_checks)
 
 
@@ -92,6 +91,9 @@ def _question(
     except InvalidSchema as error:
         return BadQuestion("invalid_schema", str(error))
     text = dumps(validator.schema, ensure_ascii=False)
+    if len(text) > MOST_SCHEMA:
+        said = sentences.SCHEMA_TOO_LARGE.format(size=len(text), most=MOST_SCHEMA)
+        return BadQuestion("invalid_schema", said)
     takes_objects, hints, notices = (_cached if len(text) <= CACHED_LENGTH else _seen)(text)
     if not takes_objects:
         return BadQuestion("invalid_schema", sentences.NOT_AN_OBJECT)
@@ -141,4 +143,4 @@ def _problem(error: Any) -> Problem:
 
 
 def _first_line(error: Exception) -> str:
-    return str(error).partition("\n")[0][:300] or type(error).__name__
+    return failure_text(error).removeprefix(f"{type(error).__name__}: ").partition("\n")[0][:300]

@@ -156,10 +156,14 @@ LATE = "the model did not answer in the time that was left"
 # To people: why a structured question has no answer.
 
 NO_PROMPT = "prompt: give the question as a text that is not blank"
-NO_SCHEMA = "schema: give a JSON Schema as an object, or a pydantic model"
+NO_SCHEMA = (
+    "schema: give a JSON Schema as an object, or a class such as a pydantic model; "
+    "of any other type A | B make a class with pydantic's RootModel[A | B]"
+)
 BAD_ATTEMPTS = "max_attempts: give a whole number from 1 to 10"
 BAD_FORMAT_CHECKS = "format_checks: give true or false"
 NOT_A_SCHEMA = "no JSON Schema can be made of {name}: {why}"
+SCHEMA_TOO_LARGE = "the schema has {size:,} characters as JSON; at most {most:,} are taken"
 NOT_AN_OBJECT = "the answer is a JSON object, and this schema allows none; wrap it: an object with one property"
 OPEN_SCHEMA = "this schema allows nearly everything, so only a reply that is JSON and nothing else is taken"
 ASKED_IN_WORDS = "the schema is asked for in words only: {why}"
@@ -168,7 +172,7 @@ ANSWER_CUT = "the reply was cut off at its output limit{twice}"
 ANSWER_CUT_TWICE = ", also with a larger one"
 NEVER_JSON = "no reply held one JSON object: {why}"
 NEVER_FITTED = "the last JSON object does not fit the schema: {problems}"
-OUR_FAULT = "vancetope failed while it asked: {kind}: {text}"
+OUR_FAULT = "vancetope failed while it asked: {what}"
 CLASS_FAILED = "{name} raised {kind} while it validated the answer; a validator says no with a ValueError"
 
 # From and about tools.

@@ -12,6 +12,7 @@ from vancetope.contract.grammar import LIST_BOUND, bounded, stopped
 from vancetope.errors import ConfigError
 from vancetope.models.base import ModelInfo
 from vancetope.outcome import EnforcementName
+from vancetope.schema.profiles import PROFILES
 from vancetope.schema.rewrite import Unsuited, rewrite
 from vancetope.schema.validate import Validator
 from vancetope.schema.validate import compile as compiled
@@ -42,6 +43,8 @@ def profile(asked: EnforcementName | None, model: ModelInfo) -> str | None:
     if asked == "prompted":
         return None
     known = model.structured_output
+    if strange := [each for each in known if each not in PROFILES]:
+        raise ConfigError(f"{model.id}: there is no response format {strange[0]!r}; there are {', '.join(PROFILES)}")
     if asked is None:
         return known[0] if known else GENERIC["constrained"] if model.enforcements[0] == "constrained" else None
     fitting = [each for each in known if mode_of(each) == asked]

@@ -144,6 +144,8 @@ class _Missing:
 def _read(question: Question, form: Form, reply: Reply) -> Found | _Missing:
     """The answer in a reply: found in its text, brought back to the caller's form, judged by the caller's schema."""
     found = _restored(question, form, reply) or find(reply.text, question.validator, reply.finish.value)
+    if isinstance(found, NoJson) and found.reason == "invalid":
+        found = _restored_amid_text(question, form, reply, found.value) or found
     if isinstance(found, NoJson):
         return _Missing(found.reason, found.sentence, found.value, found.problems)
     if form.at_bound is not None and form.at_bound(found.value):
@@ -162,6 +164,18 @@ def _restored(question: Question, form: Form, reply: Reply) -> Extraction | NoJs
     if problems := question.validator.problems(value):
         return NoJson("invalid", sentence(problems), value, problems)
     return Extraction(value, "strict")
+
+
+def _restored_amid_text(question: Question, form: Form, reply: Reply, misfit: Any) -> Extraction | None:
+    """The same where the one value of a reply, which does not fit as it is, is a server's form amid more text: behind
+    reasoning, in a fence. Null unless what it says in the caller's form fits."""
+    if form.restore is None or form.validator is None:
+        return None
+    found = find(reply.text, form.validator, reply.finish.value)
+    if isinstance(found, NoJson) or found.value != misfit:
+        return None
+    value = form.restore(found.value)
+    return Extraction(value, found.rule) if question.validator.fits(value) else None
 
 
 def _fitted(question: Question, found: Extraction) -> Found | _Missing:

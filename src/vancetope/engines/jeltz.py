@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
@@ -11,6 +12,7 @@ from typing import Any, Literal, TypeAlias
 
 from vancetope import sentences, turn
 from vancetope.answer import Answer, AnswerError
+from vancetope.backends.openai.mask import mask
 from vancetope.context import Context, Log
 from vancetope.contract.ask import ask
 from vancetope.contract.form import Form, form, profile
@@ -24,9 +26,11 @@ from vancetope.messages import Assistant, Message, Note, Result, whole_character
 from vancetope.model_call import Sent
 from vancetope.models.base import cost_of
 from vancetope.outcome import Enforcement, Outcome, TurnReport
+from vancetope.tools.failure import failure_text
 
 MOST_REFUSED = 1_000
 QUOTED = 4_000
+MOST_INDENTED = 500_000
 ERRORS: Mapping[Outcome, AnswerError] = {
     Outcome.REFUSED: "refused",
     Outcome.FILTERED: "refused",
@@ -38,6 +42,9 @@ ERRORS: Mapping[Outcome, AnswerError] = {
     Outcome.CONTEXT_OVERFLOW: "llm_error",
 }
 TOOLS_OVER = (Outcome.NATURAL, Outcome.NATURAL_FALLBACK, Outcome.EMPTY_REPLY, Outcome.MALFORMED_CALL)
+
+_USER = re.compile(r"(?<=://)[^\s/@]+@")
+_QUERY = re.compile(r"(://[^\s?\"'<>]*)\?[^\s\"'<>]+")
 
 # Schemas that a model's server refused as a response format, by model and schema, the oldest first.
 _refused: dict[tuple[str, str], None] = {}
@@ -79,7 +86,10 @@ class Course:
 
 async def answer(ctx: Context, question: Question | BadQuestion) -> Answer[Any]:
     """Ask until a reply fits the schema or the attempts are used up. It never raises for what a model or its server
-    does."""
+    does. Raises `ConfigError` before anything is told or sent, for a recipe whose prompt cannot be rendered."""
+    if isinstance(question, Question):
+        for mode in dict.fromkeys((ctx.enforcement, "prompted")):
+            _system(ctx, Form(mode), question)
     ctx.publish(TurnStarted(ctx.turn, ctx.model.id))
     log = Log(RawStreamer(f"{ctx.turn}.0", ctx.publish))
     course = Course(log, Form(ctx.enforcement))
@@ -90,7 +100,7 @@ async def answer(ctx: Context, question: Question | BadQuestion) -> Answer[Any]:
     except ConfigError:
         raise
     except Exception as error:
-        said = sentences.OUR_FAULT.format(kind=type(error).__name__, text=str(error).partition("\n")[0][:200])
+        said = sentences.OUR_FAULT.format(what=_first_line(failure_text(error)))
         given = replace(_failed(ctx, course, "internal_error", said), cause=error)
     ctx.publish(TurnEnded(_report(course, given)))
     return given
@@ -178,7 +188,7 @@ async def _send(ctx: Context, course: Course, question: Question, ruling: Ruling
     sent, course.tokens = await ask_in(f"attempt:{number}:0", course.form)
     if not sent.rejected or course.form.response_schema is None or sent.end is None:
         return sent
-    ctx.publish(Notice(sentences.SCHEMA_REFUSED.format(why=sent.end.reason)))
+    ctx.publish(Notice(sentences.SCHEMA_REFUSED.format(why=_without_secrets(sent.end.reason))))
     course.form = Form("prompted")
     sent, course.tokens = await ask_in(f"attempt:{number}:1", course.form)
     if sent.reply is not None:
@@ -214,8 +224,8 @@ def _system(ctx: Context, shape: Form, question: Question) -> str:
     """The recipe's prompt for this form. It always holds the schema: a grammar does not show it to the model, and a
     provider's form of it has lost its bounds."""
     text = dumps(question.schema, ensure_ascii=False)
-    if ctx.model.tier != "tiny":
-        text = _indented(text)
+    if ctx.model.tier != "tiny" and len(pretty := _indented(text)) <= MOST_INDENTED:
+        text = pretty
     return ctx.render({"mode": shape.mode, "schema_json": text, "prompt": question.text})
 
 
@@ -237,9 +247,18 @@ def _result(ctx: Context, course: Course, ruling: Ruling) -> Answer[Any]:
         case Failed(error=error, message=message):
             return _failed(ctx, course, error, message)
         case Unanswered(end=end):
-            return _failed(ctx, course, ERRORS.get(end.outcome, "llm_error"), end.reason)
+            return _failed(ctx, course, ERRORS.get(end.outcome, "llm_error"), _without_secrets(end.reason))
         case Retry():
             raise AssertionError("the attempts are used up, and the judge asks for one more")
+
+
+def _first_line(text: str) -> str:
+    return _without_secrets(text.partition("\n")[0])[:200]
+
+
+def _without_secrets(text: str) -> str:
+    """What a backend said, of which we do not know how careful it is: libraries quote the URL, and keys stand in it."""
+    return _QUERY.sub(r"\1?***", _USER.sub("***@", mask(text[:QUOTED])))
 
 
 def _failed(ctx: Context, course: Course, error: AnswerError | None, message: str) -> Answer[Any]:
