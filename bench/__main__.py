@@ -31,11 +31,13 @@ TEXTS = {
     "extraction": "Each contestant reads the text; what misses the schema is dropped for everybody, as is a reply "
     "that was reported as cut. *By hand*: replies with the value that a careful reader takes from them, *certain* "
     "where readers would agree. *Written oddly*: a valid value in fences, between prose, after thinking, with "
-    "trailing commas, other quotes and the like. *Doubt*: the schema takes nearly any object, or a comment may stand "
-    "for more entries; there ours may refuse what is not JSON as it stands or in a fence. *Damaged*: cut, values "
-    "removed, dots, two objects and the like. *Wrong*: the value fits the schema and is not the one the text was "
-    "made from. *Guessed right*: it is that one, though its text is not all there, or only quoted. Everybody has a "
-    "process of its own; they run in turn, one at a time.",
+    "trailing commas, other quotes and the like. *Doubt*: the schema takes nearly any object, or a comment stands "
+    "where the schema has room for more; there ours may refuse what is not JSON as it stands or in a fence. *Damaged*: "
+    "cut, values removed, dots, comments for what is left out, two objects and the like. *Wrong*: the value fits the "
+    "schema and is not the one the text was made from. *Guessed right*: it is that one, though its text is not all "
+    "there, or only quoted. Not among the damage, because no sign tells it from a harmless comment: a comment in place "
+    "of members that no part of the schema describes, in an object that is open to them; ours takes such an object. "
+    "Everybody has a process of its own; they run in turn, one at a time.",
     "local": "SmolLM2-135M as it ships. *Held*: the turn ended by `respond`. *Value told*: the delivered message holds "
     "the value that only the tool knew.",
 }

@@ -31,7 +31,8 @@ def comment_for_what_is_left_out(draft: Draft, random: Random) -> Reply | None:
 
 @damage
 def comment_beside_what_is_shortened(draft: Draft, random: Random) -> Reply | None:
-    """As before, but the comment stands behind the closing bracket, or in a line of its own before the key."""
+    """As before, but the comment stands behind the closing bracket, or in a line of its own before the key. Below the
+    whole object a hash would rather begin a heading."""
     if (cut := _shortening(draft, random)) is None:
         return None
     path, start, stop = cut
@@ -44,7 +45,9 @@ def comment_beside_what_is_shortened(draft: Draft, random: Random) -> Reply | No
         place = opens - 2 if isinstance(path[-1], str) else opens
         return broken(put(shorter, place, place, _says_so(random, alone=True)), random)
     closes += closes < len(shorter.tokens) and shorter.tokens[closes].kind == "comma" and random.random() < 0.7
-    return broken(put(shorter, closes, closes, _says_so(random, alone=False)), random)
+    comment = _says_so(random, alone=False)
+    below = not path and not comment.text.startswith("#") and random.random() < 0.4
+    return broken(put(shorter, closes, closes, replace(comment, value=below)), random)
 
 
 def _shortening(draft: Draft, random: Random) -> tuple[Path, int, int] | None:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from vancetope.schema import reasoning
 from vancetope.schema.quoted import has_comment_behind, stands_apart
 from vancetope.schema.reading import Reading, Rule, Stop, read
-from vancetope.schema.signs import BLANK, OPENING
+from vancetope.schema.signs import BLANK, BRACES_OPEN, OPENING
 from vancetope.schema.tidy import Comments
 
 MAX_CANDIDATES = 1_000
@@ -106,6 +106,8 @@ def _span(scan: Candidates, start: int, end: int, line_breaks: bool = True) -> i
         case passed:
             scan.alone = False
             scan.passed = scan.passed or passed.why
+            if scan.text[start] not in BRACES_OPEN:  # square brackets may hold a sentence
+                scan.gaps.append((start, passed.end))
             return passed.end
 
 

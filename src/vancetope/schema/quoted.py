@@ -16,9 +16,11 @@ _LABELS = (*COLONS, ">", "\u2192", "\u21d2", "*/", "!", "\uff01", "\u3002")
 _QUOTATION = (">", "|", "//", "/*", "#", "<!--")  # what a line begins with that is quoted, tabled or commented out
 _STRUCK = re.compile(r"(?:~~|<(?:s|del|strike)>)$", re.IGNORECASE)
 _MEMBER = re.compile(rf"[{QUOTES}][{BLANK}]*+[{COLONS}]$")
+_INSIDE = re.compile(rf"{_MEMBER.pattern}|[{COMMAS}]$")
 _END_OF_REST = re.compile(rf"[\n{re.escape(OPENING)}]|<\|")
 _MARKUP = re.compile(r"</?[a-z][^<>]{0,60}>", re.IGNORECASE)
 _COMMENT = re.compile(r"//|/\*|\#")
+_COMMENT_BELOW = re.compile(rf"[{BLANK}{COMMAS}]*+(?://|/\*)")
 _DOTS = re.compile(r"\.\.|\u2026")
 _ELLIPSIS = rf"[{BLANK}{COMMAS}]*+(?:{_DOTS.pattern})"
 _STRAY = rf"[{BLANK}{COMMAS}]*+(?P<stray>[{_CLOSERS}][{BLANK}{COMMAS}{_CLOSERS}]*+)"
@@ -34,19 +36,21 @@ def stands_apart(text: str, floor: int, reading: Reading, ceiling: int) -> bool:
     In its line (not before `floor`, not behind `ceiling`) nothing stands before it but signs, or a label: what ends
     with a colon, an arrow, markup or a call. Nothing stands behind it but signs, markup or a comment. It was closed too
     early, or stood inside another value, if what follows is an ellipsis, a key, a comma with another value, or closing
-    brackets. One brace too many is a slip where none of the braces can have come too early.
+    brackets. One brace too many is a slip where no other brace can have come too early.
     """
     start, end = reading.start, reading.end
-    begin = max(floor, text.rfind("\n", floor, start) + 1)
-    before = text[max(begin, start - _NEAR) : start].strip(BLANK)
-    if (rest := _REST.match(text, end, ceiling)) and not _is_slip(text, rest, reading, ceiling):
+    near = max(floor, start - _NEAR)
+    before = text[near:start].rstrip(BLANK)
+    rest = _REST.match(text, end, ceiling)
+    if rest and (_INSIDE.search(before) or not _is_slip(text, rest, reading, ceiling)):
         return False
-    return _introduces(before) and _ends(_behind(text, end, ceiling))
+    begin = text.rfind("\n", near, start) + 1
+    return _introduces(text[max(begin, near) : start].strip(BLANK)) and _ends(_behind(text, end, ceiling))
 
 
 def has_comment_behind(text: str, end: int, ceiling: int) -> bool:
-    """Whether a comment follows in the line of what ends at `end`."""
-    return bool(_COMMENT.match(_behind(text, end, ceiling)))
+    """Whether a comment follows what ends at `end`: in its line, or as the next thing below."""
+    return bool(_COMMENT_BELOW.match(text, end, ceiling) or _COMMENT.match(_behind(text, end, ceiling)))
 
 
 def _is_slip(text: str, rest: re.Match[str], reading: Reading, ceiling: int) -> bool:
