@@ -297,6 +297,19 @@ def test_equal_schemas_are_compiled_once_and_changed_ones_again() -> None:
     assert compile(schema).fits({"a": 1})
 
 
+@pytest.mark.parametrize("key", [True, 1, None, 1.5])
+def test_a_key_that_is_no_text_is_refused(key: Any) -> None:
+    for schema in ({"properties": {key: {}}}, {key: 1}, {"anyOf": [{"properties": {"a": {"enum": [{key: 1}]}}}]}):
+        with pytest.raises(InvalidSchema, match=f"of type {type(key).__name__}"):
+            compile(schema)
+
+
+def test_a_pattern_that_was_given_up_is_told_as_that() -> None:
+    (problem,) = compile({"type": "string", "pattern": "^(a|a)*(?=b)b$"}).problems("a" * 40)
+    assert "could not be tried" in problem.expected
+    assert "regex" not in str(problem)
+
+
 def test_a_mapping_that_is_no_dict_is_a_schema_too() -> None:
     from types import MappingProxyType
 

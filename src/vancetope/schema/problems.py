@@ -238,8 +238,14 @@ _BOUNDS = {
 }
 
 
+# What the engine says in place of a pattern where trying it would have taken too long.
+_GAVE_UP = "Error executing regex"
+
+
 def _expected(kind: Any) -> str:
     keyword, value = kind.name, kind.value
+    if keyword == "pattern" and str(value).startswith(_GAVE_UP):
+        return "a string that matches its pattern, which could not be tried to the end"
     if keyword in _BOUNDS:
         phrase = _BOUNDS[keyword].format(_cut(str(value), 120))
         return phrase.removesuffix("s") if value == 1 else phrase

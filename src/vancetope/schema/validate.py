@@ -146,12 +146,30 @@ def compile(schema: Mapping[str, Any], *, formats: bool = False) -> Validator:
     plain = schema if isinstance(schema, dict) else dict(schema)
     if deeper_than(plain, MAX_DEPTH):
         raise InvalidSchema(f"the schema nests deeper than {MAX_DEPTH} levels")
+    if (key := _odd_key(plain)) is not None:
+        raise InvalidSchema(f"the schema is not JSON: the key {str(key[0])[:80]!r} is of type {type(key[0]).__name__}")
     try:
         text = json.dumps(plain, allow_nan=False, ensure_ascii=False)
         text.encode()
     except (TypeError, ValueError) as error:
         raise InvalidSchema(f"the schema is not JSON: {error}") from None
     return (_cached if len(text) <= _CACHED_LENGTH else _fresh)(text, formats)
+
+
+def _odd_key(schema: Any) -> tuple[Any] | None:
+    """The first key that is no text: made one, it could take the place of another."""
+    left = [schema]
+    while left:
+        each = left.pop()
+        if isinstance(each, dict):
+            for key, value in each.items():
+                if not isinstance(key, str):
+                    return (key,)
+                if isinstance(value, dict | list | tuple):
+                    left.append(value)
+        else:
+            left.extend(item for item in each if isinstance(item, dict | list | tuple))
+    return None
 
 
 _CACHED_LENGTH = 200_000
