@@ -60,7 +60,7 @@ ENVELOPE_FORM = (
     "Every reply of yours is one JSON object and nothing else, no word before or behind it: "
     '{"content": a text, "tool_calls": a list of calls, each {"name": the tool\'s name, "arguments": an object}}'
 )
-ENVELOPE_TOOLS = "The tools:"
+ENVELOPE_TOOLS = "The tools, each with a whole reply that calls it:"
 ENVELOPE_RESPOND = (
     "`content` is read by nobody. The user gets only what you pass to `respond`, and a reply without a `respond` call "
     "is never an answer. Never say that you will do something: put its call into the same reply."
@@ -69,6 +69,7 @@ ENVELOPE_NATURAL = (
     "A reply whose `tool_calls` is empty ends your turn at once, and the user reads its `content`. "
     "Never say that you will do something: put its call into the same reply."
 )
+ENVELOPE_ANSWER = "To answer, for example: {reply}"
 REPAIR = (
     "Your last reply was not the one JSON object that was asked for, so nothing of it was done. {form}. {contract}\n"
     "Send what you meant again, in that form. Your reply was:\n{quoted}"

@@ -189,6 +189,17 @@ async def test_only_a_whole_line_is_taken_for_the_heading() -> None:
     assert turn.message == text
 
 
+@pytest.mark.parametrize("turn_end", ["respond", "natural"])
+async def test_every_example_that_the_model_is_shown_is_a_whole_reply(turn_end: TurnEnd) -> None:
+    said = ScriptedText([answer if turn_end == "respond" else promise])
+    await vt.ask(PROMPT, model=said, tools=[get_time], turn_end=turn_end)
+    shown = [line.partition("xample: ")[2] for line in said.prompts[0].splitlines() if "xample: {" in line]
+    assert len(shown) == 2
+    for example in shown:
+        turn = await vt.ask(PROMPT, model=ScriptedText([example, answer]), tools=[get_time], max_iterations=1)
+        assert turn.repairs == 0
+
+
 async def test_the_past_is_put_into_words_once_a_turn(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[Any] = []
     lower = prompted._lower

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from json import dumps
+from typing import Any
 
 from vancetope import sentences
 from vancetope.backends.base import ModelSettings, Request
@@ -127,8 +128,16 @@ def _lower(message: Message, rules: Rules) -> tuple[User | Assistant, ...]:
 
 
 def _written_envelope(text: str, calls: Sequence[Call]) -> str:
-    made = ", ".join(call(each.name, parse(readable(each.arguments))) for each in calls)
-    return f'{{"content": {dumps(text, ensure_ascii=False)}, "tool_calls": [{made}]}}'
+    return _envelope(text, *(call(each.name, parse(readable(each.arguments))) for each in calls))
+
+
+def _envelope(text: str, *calls: str) -> str:
+    return f'{{"content": {dumps(text, ensure_ascii=False)}, "tool_calls": [{", ".join(calls)}]}}'
+
+
+def _lone_call(name: str, arguments: Mapping[str, Any]) -> str:
+    """A whole reply that makes one call: a model that copies an example has kept the form."""
+    return _envelope("", call(name, arguments))
 
 
 def _may_call(view: View) -> bool:
@@ -144,7 +153,9 @@ def _form(view: View) -> str:
     respond = view.rules.respond if view.rules.turn_end == "respond" else None
     offered = (*(() if view.narrowed else view.tools), *((respond,) if respond else ()))
     lines = [f"{sentences.ENVELOPE_FORM}.", _contract(view.rules)]
-    return "\n".join([*lines, sentences.ENVELOPE_TOOLS, described(offered, call)] if offered else lines)
+    if respond is None:
+        lines.append(sentences.ENVELOPE_ANSWER.format(reply=_envelope(sentences.EXAMPLE_MESSAGE)))
+    return "\n".join([*lines, sentences.ENVELOPE_TOOLS, described(offered, _lone_call)] if offered else lines)
 
 
 def _whole(text: str) -> bool:
