@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from vancetope import sentences
@@ -16,7 +16,7 @@ from vancetope.events import Notice
 from vancetope.messages import Finish, Message, Reply, Result
 from vancetope.model_call import ASSUMED_OUTPUT, Asking, Sent, room_for, send, settings_of
 from vancetope.models.base import ModelInfo
-from vancetope.outcome import Outcome
+from vancetope.outcome import EnforcementName, Outcome
 from vancetope.schema.strict import NotJson, parse
 
 
@@ -25,13 +25,13 @@ async def attempt(
     log: Log,
     key: str,
     form: Form,
-    system_for: Callable[[Form], str],
+    prompts: Mapping[EnforcementName, str],
     messages: Sequence[Message],
     limit: int | None,
 ) -> tuple[Sent, int]:
     """Ask once, in this form and without tools: what came back, and the estimated tokens of the request. `limit` is a
     raised output limit, in tokens."""
-    system = system_for(form)
+    system = prompts[form.mode]
     settings = settings_of(ctx, log)
     settings = replace(settings, max_tokens=limit or settings.max_tokens)
     tokens = estimate(system) + sum(map(estimate_message, messages))

@@ -25,7 +25,7 @@ from vancetope.events import CorrectionSent, Notice, RoundStarted, TurnEnded, Tu
 from vancetope.messages import Assistant, Message, Note, Result, whole_characters
 from vancetope.model_call import Sent
 from vancetope.models.base import cost_of
-from vancetope.outcome import Enforcement, Outcome, TurnReport
+from vancetope.outcome import Enforcement, EnforcementName, Outcome, TurnReport
 from vancetope.tools.failure import failure_text
 
 MOST_REFUSED = 1_000
@@ -75,6 +75,7 @@ class Course:
 
     log: Log
     form: Form
+    prompts: Mapping[EnforcementName, str]
     tried: Tried = field(default_factory=Tried)
     opening: tuple[Message, ...] = ()
     mending: tuple[Message, ...] = ()
@@ -87,12 +88,10 @@ class Course:
 async def answer(ctx: Context, question: Question | BadQuestion) -> Answer[Any]:
     """Ask until a reply fits the schema or the attempts are used up. It never raises for what a model or its server
     does. Raises `ConfigError` before anything is told or sent, for a recipe whose prompt cannot be rendered."""
-    if isinstance(question, Question):
-        for mode in dict.fromkeys((ctx.enforcement, "prompted")):
-            _system(ctx, Form(mode), question)
+    prompts = _prompts(ctx, question) if isinstance(question, Question) else {}
     ctx.publish(TurnStarted(ctx.turn, ctx.model.id))
     log = Log(RawStreamer(f"{ctx.turn}.0", ctx.publish))
-    course = Course(log, Form(ctx.enforcement))
+    course = Course(log, Form(ctx.enforcement), prompts)
     try:
         given = await _answered(ctx, course, question)
     except ClassFailed as error:
@@ -139,7 +138,7 @@ async def _after_tools(ctx: Context, course: Course, question: Question) -> Ruli
     course.opening = (question.message,)
     if not ctx.rules.offer.named:
         return None
-    system = f"{_system(ctx, course.form, question)}\n\n{sentences.ANSWER_TOOLS}"
+    system = f"{course.prompts[course.form.mode]}\n\n{sentences.ANSWER_TOOLS}"
     ctx = replace(ctx, system=system)
     verdict = None
     while log.state.narrow is None and not isinstance(verdict, End):
@@ -183,8 +182,7 @@ async def _send(ctx: Context, course: Course, question: Question, ruling: Ruling
         course.mending = _mending(ruling.say, ruling.quote or "")
     messages = (*course.opening, *course.mending)
     ctx.publish(RoundStarted(course.log.state.rounds + number))
-    system = partial(_system, ctx, question=question)
-    ask_in = partial(attempt, ctx, course.log, system_for=system, messages=messages, limit=course.limit)
+    ask_in = partial(attempt, ctx, course.log, prompts=course.prompts, messages=messages, limit=course.limit)
     sent, course.tokens = await ask_in(f"attempt:{number}:0", course.form)
     if not sent.rejected or course.form.response_schema is None or sent.end is None:
         return sent
@@ -220,13 +218,15 @@ def _judged(ctx: Context, course: Course, question: Question, sent: Sent) -> Rul
     return ruling
 
 
-def _system(ctx: Context, shape: Form, question: Question) -> str:
-    """The recipe's prompt for this form. It always holds the schema: a grammar does not show it to the model, and a
-    provider's form of it has lost its bounds."""
+def _prompts(ctx: Context, question: Question) -> dict[EnforcementName, str]:
+    """The recipe's prompt for each form that may be needed. It always has the schema: a grammar does not show it to the
+    model, and a provider's form of it has lost its bounds."""
     text = dumps(question.schema, ensure_ascii=False)
     if ctx.model.tier != "tiny" and len(pretty := _indented(text)) <= MOST_INDENTED:
         text = pretty
-    return ctx.render({"mode": shape.mode, "schema_json": text, "prompt": question.text})
+    given = {"schema_json": text, "prompt": question.text}
+    modes: tuple[EnforcementName, ...] = (ctx.enforcement, "prompted")
+    return {mode: ctx.render({**given, "mode": mode}) for mode in dict.fromkeys(modes)}
 
 
 @lru_cache(maxsize=64)
