@@ -299,7 +299,8 @@ def test_equal_schemas_are_compiled_once_and_changed_ones_again() -> None:
 
 @pytest.mark.parametrize("key", [True, 1, None, 1.5])
 def test_a_key_that_is_no_text_is_refused(key: Any) -> None:
-    for schema in ({"properties": {key: {}}}, {key: 1}, {"anyOf": [{"properties": {"a": {"enum": [{key: 1}]}}}]}):
+    schemas: list[Any] = [{"properties": {key: {}}}, {key: 1}, {"anyOf": [{"properties": {"a": {"enum": [{key: 1}]}}}]}]
+    for schema in schemas:
         with pytest.raises(InvalidSchema, match=f"of type {type(key).__name__}"):
             compile(schema)
 
