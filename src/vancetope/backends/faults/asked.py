@@ -150,7 +150,7 @@ def _examples(system: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any
     for line in text_of(system.get("content")).splitlines():
         _, found, shown = line.partition(f"{sentences.ACTION_EXAMPLE} ")
         if found:
-            call = json.loads(shown)
+            (call,) = json.loads(shown)["tool_calls"]
             yield call["name"], {"const": call["arguments"]}
 
 
