@@ -291,7 +291,7 @@ async def test_a_budget_is_checked_before_every_request_of_whatever_kind(enforce
         assert made.answer.success or made.answer.error == "budget_exceeded"
         reached.add(made.calls)
     assert reached >= {0, 1, 5}
-    assert len(reached) >= 5
+    assert len(reached) >= 4
 
 
 async def test_a_budget_in_money_is_kept_where_the_price_is_known() -> None:
