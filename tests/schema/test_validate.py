@@ -105,6 +105,25 @@ def test_of_a_union_the_nearest_branch_is_told() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("schema", "any_object", "any_list"),
+    [
+        ({}, True, True),
+        ({"type": "object"}, True, False),
+        ({"type": "array"}, False, True),
+        ({"required": ["a"]}, False, True),
+        ({"properties": {"a": {"type": "integer"}}}, True, True),
+        ({"type": "object", "additionalProperties": {"type": "integer"}}, False, False),
+        ({"type": "array", "items": {"type": "integer"}}, False, False),
+        ({"anyOf": [{"type": "object", "required": ["a"]}, {"type": "object"}]}, True, False),
+    ],
+)
+def test_a_schema_may_take_any_object_or_any_list(schema: dict[str, Any], any_object: bool, any_list: bool) -> None:
+    validator = compile(schema)
+    assert (validator.takes_any_object, validator.takes_any_list) == (any_object, any_list)
+    assert validator.types == json_types(schema, schema)
+
+
 def test_the_whole_value_is_never_quoted() -> None:
     secret = "s" * 10_000
     told = sentence(compile({"type": "integer"}).problems({"password": secret}))
@@ -240,6 +259,7 @@ def test_a_deep_schema_does_not_end_the_process() -> None:
 )
 def test_what_is_not_json_is_a_problem_not_an_exception(value: Any) -> None:
     """The validator by itself takes numbers that are none of JSON's for null."""
+    assert not compile({}).fits(value)
     assert problem({"type": ["object", "string", "null"]}, value).keyword == "json"
 
 
