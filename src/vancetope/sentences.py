@@ -79,6 +79,7 @@ REPAIR = (
 
 ANSWER_NONE = "Your last reply held no JSON object. Send the JSON object that answers the question, and nothing else."
 ANSWER_EMPTY = "Your last reply was empty. Send the JSON object that answers the question."
+ANSWER_CALLED = "Your last reply called a tool, and no tool is open. Send the JSON object that answers the question."
 ANSWER_AMBIGUOUS = (
     "Your last reply held several JSON objects, so nobody can tell which one is the answer. Send one, and nothing else."
 )
@@ -172,6 +173,7 @@ SCHEMA_REFUSED = "the server refuses this schema as a response format; it is ask
 ANSWER_CUT = "the reply was cut off at its output limit{twice}"
 ANSWER_CUT_TWICE = ", also with a larger one"
 NEVER_JSON = "no reply held one JSON object: {why}"
+CALLED_AND_CLOSED = "the reply called a tool where none was open"
 NEVER_FITTED = "the last JSON object does not fit the schema: {problems}"
 OUR_FAULT = "vancetope failed while it asked: {what}"
 CLASS_FAILED = "{name} raised {kind} while it validated the answer; a validator says no with a ValueError"

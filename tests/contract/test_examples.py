@@ -99,6 +99,23 @@ def test_the_description_names_every_tool_parameter_and_the_form() -> None:
     assert described((answer_spec(),)).count("answer") == 2
 
 
+@pytest.mark.parametrize(
+    ("schema", "kind"),
+    [
+        ({"type": "array", "items": {"type": "string"}}, "list of string"),
+        ({"anyOf": [{"type": "array", "items": {"type": "integer"}}, {"type": "null"}]}, "list of integer or null"),
+        ({"oneOf": [{"type": "string"}, {"type": "string"}]}, "string"),
+        ({"properties": {"a": {}}}, "object"),
+        ({"items": True, "type": "array"}, "list of value"),
+        ({"enum": ["a", 1]}, '"a" | 1'),
+        ({}, "value"),
+        (True, "value"),
+    ],
+)
+def test_what_a_parameter_takes_is_told_in_a_few_words(schema: Any, kind: str) -> None:
+    assert f"  - x ({kind})" in described((tool(x=schema),))
+
+
 @pytest.mark.parametrize("count", range(len(ALL) + 1))
 @pytest.mark.parametrize("end", ["respond", "answer"])
 def test_the_conversation_takes_turns_and_uses_every_tool(count: int, end: str) -> None:

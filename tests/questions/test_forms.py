@@ -229,3 +229,20 @@ async def test_every_form_gives_the_same_answer_to_the_same_replies() -> None:
         made = await play(script, enforcement)
         answers.append((made.wrapper, made.answer.usage, made.answer.rule, made.corrections))
     assert answers[0] == answers[1] == answers[2]
+
+
+async def test_a_model_of_which_nothing_is_known_is_asked_in_words() -> None:
+    nobody = Known([FITS], info=ModelInfo(provider="lab", name="model", enforcements=()))
+    answer = await vancetope.query(PROMPT, CITY, model=nobody)
+    assert (answer.data, answer.enforcement.asked) == (OSLO, "prompted")
+    turn = await vancetope.ask(PROMPT, model=Known([respond("Hi")], info=nobody.info, follow_form=True))
+    assert (turn.message, turn.enforcement.asked) == ("Hi", "prompted")
+
+
+@pytest.mark.parametrize("enforcement", ["native", "prompted"])  # under a grammar a call is an action's text
+async def test_a_reply_that_only_calls_is_told_that_nothing_can_be_called(enforcement: EnforcementName) -> None:
+    made = await put([call("search", query="Oslo"), FITS], enforcement)
+    assert made.answer.data == OSLO
+    assert "no tool is open" in str(made.asked[1].messages[-1])
+    made = await put([call("search", query="Oslo")], enforcement, max_attempts=1)
+    assert "called a tool" in made.answer.message

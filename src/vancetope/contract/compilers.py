@@ -43,7 +43,7 @@ COMPILERS: Mapping[EnforcementName, Compiler] = {
 def compiler(asked: EnforcementName | None, model: ModelInfo) -> tuple[EnforcementName, Compiler]:
     """The compiler for a model: the one asked for, else the model's own first. Every model can be prompted; raises
     `ConfigError` where it cannot do what was asked."""
-    name = asked or model.enforcements[0]
+    name = asked or (*model.enforcements, "prompted")[0]
     if name != "prompted" and name not in model.enforcements:
         raise ConfigError(
             f"{model.id} cannot do {name!r} enforcement; "

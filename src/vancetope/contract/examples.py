@@ -103,15 +103,23 @@ def _described(spec: ToolSpec, write: Callable[[str, Mapping[str, Any]], str]) -
     lines = [f"- {spec.name}: {' '.join(spec.description.split())}"]
     for name, schema in properties.items():
         kind = _kind(schema) + ("" if name in required else sentences.ACTION_OPTIONAL)
-        about = " ".join(str(schema.get("description", "")).split())
+        about = " ".join(str(schema.get("description", "")).split()) if isinstance(schema, Mapping) else ""
         lines.append(f"  - {name} ({kind}){f': {about}' if about else ''}")
     return [*lines, f"  {sentences.ACTION_EXAMPLE} {write(spec.name, example(spec))}"]
 
 
-def _kind(schema: Mapping[str, Any]) -> str:
+def _kind(schema: Any, hops: int = 3) -> str:
+    """What a parameter takes, in a word or few."""
+    if not isinstance(schema, Mapping) or not hops:
+        return "value"
     if schema.get("enum"):
         return " | ".join(dumps(each, ensure_ascii=False) for each in schema["enum"])
-    kind = schema.get("type", "value")
+    for union in ("anyOf", "oneOf"):
+        if schema.get(union):
+            return " or ".join(dict.fromkeys(_kind(each, hops - 1) for each in schema[union]))
+    kind = schema.get("type", "object" if "properties" in schema else "value")
+    if kind == "array" and schema.get("items"):
+        return f"list of {_kind(schema['items'], hops - 1)}"
     return kind if isinstance(kind, str) else " or ".join(kind)
 
 

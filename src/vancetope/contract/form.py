@@ -46,7 +46,7 @@ def profile(asked: EnforcementName | None, model: ModelInfo) -> str | None:
     if strange := [each for each in known if each not in PROFILES]:
         raise ConfigError(f"{model.id}: there is no response format {strange[0]!r}; there are {', '.join(PROFILES)}")
     if asked is None:
-        return known[0] if known else GENERIC["constrained"] if model.enforcements[0] == "constrained" else None
+        return known[0] if known else GENERIC["constrained"] if model.enforcements[:1] == ("constrained",) else None
     fitting = [each for each in known if mode_of(each) == asked]
     if fitting:
         return fitting[0]

@@ -117,7 +117,8 @@ def judge(question: Question, form: Form, tried: Tried, reply: Reply, *, can_rai
         return tried, found
     if found.reason == "truncated" and (reply.finish is Finish.LENGTH or found.at_bound):
         return _cut(question, tried, can_raise=can_raise)
-    tried = replace(tried, same=same, why=found.sentence)
+    only_calls = reply.calls and not says_something(reply.text)
+    tried = replace(tried, same=same, why=sentences.CALLED_AND_CLOSED if only_calls else found.sentence)
     if found.reason == "invalid":
         tried = replace(tried, invalid=(found.value,), problems=sentence(found.problems))
     if tried.attempts >= question.max_attempts or tried.same >= SAME_ENDS:
@@ -218,7 +219,7 @@ def _correction(question: Question, tried: Tried, reply: Reply, found: _Missing)
         case "truncated":
             said = sentences.ANSWER_BROKEN.format(why=found.sentence)
         case _ if not says_something(reply.text):
-            said = sentences.ANSWER_EMPTY
+            said = sentences.ANSWER_CALLED if reply.calls else sentences.ANSWER_EMPTY
         case _:
             said = sentences.ANSWER_NONE
     if tried.same > 1:
