@@ -239,10 +239,13 @@ async def test_a_model_of_which_nothing_is_known_is_asked_in_words() -> None:
     assert (turn.message, turn.enforcement.asked) == ("Hi", "prompted")
 
 
-@pytest.mark.parametrize("enforcement", ["native", "prompted"])  # under a grammar a call is an action's text
+@ALL
 async def test_a_reply_that_only_calls_is_told_that_nothing_can_be_called(enforcement: EnforcementName) -> None:
-    made = await put([call("search", query="Oslo"), FITS], enforcement)
-    assert made.answer.data == OSLO
-    assert "no tool is open" in str(made.asked[1].messages[-1])
-    made = await put([call("search", query="Oslo")], enforcement, max_attempts=1)
-    assert "called a tool" in made.answer.message
+    info = ModelInfo(provider="lab", name="model", enforcements=FORMS)
+    backend = Known([call("search", query="Oslo"), FITS, call("search", query="Oslo")], info=info)
+    answer = await vancetope.query(PROMPT, CITY, model=backend, enforcement=enforcement)
+    assert answer.data == OSLO
+    assert "no tool is open" in str(backend.requests[1].messages[-1])
+    answer = await vancetope.query(PROMPT, CITY, model=backend, enforcement=enforcement, max_attempts=1)
+    assert (answer.error, answer.last_invalid) == ("max_attempts_exceeded", None)
+    assert "called a tool" in answer.message
