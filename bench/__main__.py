@@ -16,6 +16,7 @@ BENCHES = {
     "start": "Starting",
     "extraction": "JSON out of text",
     "local": "The local model",
+    "questions": "Structured answers of the local model",
 }
 TEXTS = {
     "turn": "Two requests and one tool, against a server that answers at once. `raw httpx` parses the same replies and "
@@ -40,6 +41,9 @@ TEXTS = {
     "Everybody has a process of its own; they run in turn, one at a time.",
     "local": "SmolLM2-135M as it ships. *Held*: the turn ended by `respond`. *Value told*: the delivered message holds "
     "the value that only the tool knew.",
+    "questions": "SmolLM2-135M as it ships, each question with the facts in it, some of them not in English. "
+    "*Answered*: the data fits the schema, checked once more by the bench. *Facts told*: values of the question that "
+    "stand at their place in the answer. *Tokens a success*: all tokens, in and out, also of questions that failed.",
 }
 
 
