@@ -738,3 +738,43 @@ def test_unreadable_json_is_located() -> None:
     found = extract('Here:\n{"name": "Mara",\n "age": 5_2}', PERSON)
     assert isinstance(found, NoJson)
     assert "line 3, column 9" in found.sentence
+
+
+GIVEN = '{"name": "France", "population": 68000000}'
+LAND: dict[str, Any] = {
+    "type": "object",
+    "properties": {"name": {"type": "string"}, "population": {"type": "integer"}},
+    "required": ["name", "population"],
+    "additionalProperties": False,
+}
+
+
+@pytest.mark.parametrize("between", ["", "\n", "\nas in\n"])
+@pytest.mark.parametrize(("opening", "closing"), [("<!--", "-->"), ("/*", "*/")])
+def test_what_stands_in_a_comment_is_no_answer(opening: str, closing: str, between: str) -> None:
+    text = f"Here:\n{opening}{between}\n{GIVEN}\n{between}{closing}\nI do not know."
+    assert isinstance(extract(text, LAND), NoJson)
+    after = f"{opening}{between}{closing}\n{GIVEN}"
+    assert extract(after, LAND) == Extraction({"name": "France", "population": 68000000}, "span")
+
+
+@pytest.mark.parametrize("space", ["", "\n"])
+@pytest.mark.parametrize(
+    "name", ["draft", "example", "tool_call", "tool_response", "function=search", 'invoke name="x"']
+)
+def test_what_an_element_holds_that_is_no_answer_is_none(name: str, space: str) -> None:
+    closing = name.replace("=", " ").split()[0]
+    assert isinstance(extract(f"<{name}>{space}{GIVEN}{space}</{closing}>", LAND), NoJson)
+    fenced = f"<{name}>\n```json\n{GIVEN}\n```\n</{closing}>"
+    assert isinstance(extract(fenced, LAND), NoJson)
+
+
+@pytest.mark.parametrize("space", ["", "\n"])
+@pytest.mark.parametrize("name", ["pre", "code", "answer", "json", "result", "div class='x'"])
+def test_an_element_that_sets_a_text_or_says_answer_may_hold_one(name: str, space: str) -> None:
+    found = extract(f"<{name}>{space}{GIVEN}{space}</{name.split()[0]}>", LAND)
+    assert found == Extraction({"name": "France", "population": 68000000}, "span")
+
+
+def test_what_is_struck_out_on_lines_of_its_own_is_no_answer() -> None:
+    assert isinstance(extract(f"~~\n{GIVEN}\n~~", LAND), NoJson)

@@ -30,6 +30,41 @@ _NEXT = rf"[{COMMAS}][{BLANK}{COMMAS}]*+(?:[{_OPENERS}{QUOTES}]|-?\d|{_WORD})"
 _REST = re.compile(rf"{_ELLIPSIS}|{_STRAY}|[{BLANK}]*+(?:{_KEY}|{_NEXT})")
 
 
+_FAR = 2_000
+_AROUND = (("<!--", "-->"), ("/*", "*/"))
+_ELEMENT = re.compile(r"<([a-z][\w.-]*)(?:[\s=:][^<>]{0,80})?>$", re.IGNORECASE)
+# Elements that only set a text, and those in which models give an answer.
+_OF_ANSWERS = frozenset(
+    [
+        "a",
+        "b",
+        "body",
+        "code",
+        "div",
+        "em",
+        "font",
+        "html",
+        "i",
+        "li",
+        "p",
+        "pre",
+        "q",
+        "span",
+        "strong",
+        "td",
+        "tt",
+        "answer",
+        "final",
+        "final_answer",
+        "json",
+        "object",
+        "output",
+        "response",
+        "result",
+    ]
+)
+
+
 def stands_apart(text: str, floor: int, reading: Reading, ceiling: int) -> bool:
     """Whether this value continues no sentence of its line and is no part of a larger one.
 
@@ -44,8 +79,24 @@ def stands_apart(text: str, floor: int, reading: Reading, ceiling: int) -> bool:
     rest = _REST.match(text, end, ceiling)
     if rest and (_INSIDE.search(before) or not _is_slip(text, rest, reading, ceiling)):
         return False
+    if _enclosed(text, start, end):
+        return False
     begin = text.rfind("\n", near, start) + 1
     return _introduces(text[max(begin, near) : start].strip(BLANK)) and _ends(_behind(text, end, ceiling))
+
+
+def _enclosed(text: str, start: int, end: int) -> bool:
+    """Whether this is what an element holds that does not say it is the answer (an example, a tool's call), what is
+    struck out, or a part of a comment of several lines."""
+    before, behind = text[max(0, start - _FAR) : start], text[end : end + _FAR]
+    for opening, closing in _AROUND:
+        if before.rfind(opening) > before.rfind(closing) and closing in behind:
+            return True
+    before, behind = before.rstrip(BLANK), behind.lstrip(BLANK)
+    if before.endswith("~~") and behind.startswith("~~"):
+        return True
+    element = _ELEMENT.search(before)
+    return element is not None and behind.startswith("</") and element.group(1).lower() not in _OF_ANSWERS
 
 
 def has_comment_behind(text: str, end: int, ceiling: int) -> bool:
