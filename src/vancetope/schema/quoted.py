@@ -34,34 +34,10 @@ _FAR = 2_000
 _AROUND = (("<!--", "-->"), ("/*", "*/"))
 _ELEMENT = re.compile(r"<([a-z][\w.-]*)(?:[\s=:][^<>]{0,80})?>$", re.IGNORECASE)
 # Elements that only set a text, and those in which models give an answer.
-_OF_ANSWERS = frozenset(
-    [
-        "a",
-        "b",
-        "body",
-        "code",
-        "div",
-        "em",
-        "font",
-        "html",
-        "i",
-        "li",
-        "p",
-        "pre",
-        "q",
-        "span",
-        "strong",
-        "td",
-        "tt",
-        "answer",
-        "final",
-        "final_answer",
-        "json",
-        "object",
-        "output",
-        "response",
-        "result",
-    ]
+_OF_ANSWERS = re.compile(
+    "a|b|body|code|div|em|font|html|i|li|p|pre|q|span|strong|td|tt"
+    "|answer|final|final_answer|json|object|output|response|result",
+    re.IGNORECASE,
 )
 
 
@@ -96,7 +72,7 @@ def _enclosed(text: str, start: int, end: int) -> bool:
     if before.endswith("~~") and behind.startswith("~~"):
         return True
     element = _ELEMENT.search(before)
-    return element is not None and behind.startswith("</") and element.group(1).lower() not in _OF_ANSWERS
+    return element is not None and behind.startswith("</") and not _OF_ANSWERS.fullmatch(element.group(1))
 
 
 def has_comment_behind(text: str, end: int, ceiling: int) -> bool:
