@@ -90,7 +90,7 @@ def _question(
         validator = compiled(schema, formats=format_checks)
     except InvalidSchema as error:
         return BadQuestion("invalid_schema", str(error))
-    text = dumps(validator.schema, ensure_ascii=False)
+    text = validator.text
     if len(text) > MOST_SCHEMA:
         said = sentences.SCHEMA_TOO_LARGE.format(size=len(text), most=MOST_SCHEMA)
         return BadQuestion("invalid_schema", said)

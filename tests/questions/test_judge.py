@@ -147,7 +147,7 @@ def asked(schema: str) -> Question:
 
 @cache
 def shaped(schema: str, profile: str | None) -> Form:
-    return form(json.loads(schema), profile, INFO, raised=False)
+    return form(compiled(json.loads(schema)), profile, INFO, raised=False)
 
 
 def folded(case: Case) -> list[tuple[Tried, Ruling, Reply]]:
@@ -340,7 +340,7 @@ def test_for_a_union_only_the_nearest_branch_is_told() -> None:
 
 
 def test_the_null_of_a_providers_form_is_taken_out_again() -> None:
-    shape = form(OPTIONAL, "openai", INFO, raised=False)
+    shape = form(compiled(OPTIONAL), "openai", INFO, raised=False)
     _, ruling = judge(
         question(3, OPTIONAL), shape, Tried(), Reply('{"name": "x", "note": null, "tags": null}'), can_raise=True
     )

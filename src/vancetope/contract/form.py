@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from json import dumps, loads
+from json import loads
 from typing import Any
 
 from vancetope.contract.grammar import LIST_BOUND, bounded, stopped
@@ -62,15 +62,14 @@ def mode_of(name: str) -> EnforcementName:
     return "constrained" if name in GRAMMARS else "native"
 
 
-def form(schema: Mapping[str, Any], name: str | None, model: ModelInfo, *, raised: bool) -> Form:
+def form(schema: Validator, name: str | None, model: ModelInfo, *, raised: bool) -> Form:
     """The form of an attempt. Our own server's grammar bounds every string and list, or a small model fills its window
     with one of them; `raised` gives them more room. Equal schemas are rewritten once."""
     if name is None:
         return Form("prompted")
     room = ROOM if raised else 1
     bounds = (model.string_bound * room, LIST_BOUND * room) if model.provider == "local" else None
-    text = dumps(schema, ensure_ascii=False)
-    return (_cached if len(text) <= CACHED_LENGTH else _made)(text, name, bounds)
+    return (_cached if len(schema.text) <= CACHED_LENGTH else _made)(schema.text, name, bounds)
 
 
 def _made(text: str, name: str, bounds: tuple[int, int] | None) -> Form:

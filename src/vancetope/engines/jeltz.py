@@ -125,7 +125,7 @@ async def _is_refused(ctx: Context, question: Question) -> Refused:
 
 
 def _first_form(ctx: Context, question: Question) -> Form:
-    made = form(question.schema, profile(ctx.enforcement, ctx.model), ctx.model, raised=False)
+    made = form(question.validator, profile(ctx.enforcement, ctx.model), ctx.model, raised=False)
     if made.why:
         ctx.publish(Notice(sentences.ASKED_IN_WORDS.format(why=made.why)))
     return made
@@ -214,14 +214,14 @@ def _judged(ctx: Context, course: Course, question: Question, sent: Sent) -> Rul
     if isinstance(ruling, Retry) and ruling.say is None:
         course.limit = limit
         if course.form.response_schema is not None:
-            course.form = form(question.schema, profile(ctx.enforcement, ctx.model), ctx.model, raised=True)
+            course.form = form(question.validator, profile(ctx.enforcement, ctx.model), ctx.model, raised=True)
     return ruling
 
 
 def _prompts(ctx: Context, question: Question) -> dict[EnforcementName, str]:
     """The recipe's prompt for each form that may be needed. It always has the schema: a grammar does not show it to the
     model, and a provider's form of it has lost its bounds."""
-    text = dumps(question.schema, ensure_ascii=False)
+    text = question.validator.text
     if ctx.model.tier != "tiny" and len(pretty := _indented(text)) <= MOST_INDENTED:
         text = pretty
     given = {"schema_json": text, "prompt": question.text}

@@ -25,7 +25,7 @@ from vancetope.schema.rewrite_reading import Refused, Source, UnsuitedReason
 from vancetope.schema.rewrite_restoring import Marks, marked, restored
 from vancetope.schema.rewrite_writing import Writer
 from vancetope.schema.strict import MAX_DEPTH, deeper_than
-from vancetope.schema.validate import InvalidSchema, compile
+from vancetope.schema.validate import InvalidSchema, Validator, compile
 
 _ROOMS = (32, 4, 0)
 """How many alternatives a union may be multiplied into, and what is tried where that grows too large."""
@@ -43,6 +43,7 @@ class Rewritten:
     wrapper: str | None = None
     _original: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
     _marks: Marks = field(default_factory=dict, repr=False, compare=False)
+    _known: list[Validator] = field(default_factory=list, repr=False, compare=False)  # the original's, once needed
 
     def restored(self, value: Any) -> Any:
         """A value of the provider in the caller's shape: unwrapped, without the nulls that stand for "left out".
@@ -65,10 +66,12 @@ class Rewritten:
             return value
 
     def _fits(self, value: Any) -> bool:
-        try:
-            return compile(self._original).fits(value)
-        except InvalidSchema:
-            return False
+        if not self._known:
+            try:
+                self._known.append(compile(self._original))
+            except InvalidSchema:
+                return False
+        return self._known[0].fits(value)
 
 
 @dataclass(frozen=True, slots=True)

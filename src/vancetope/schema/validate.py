@@ -40,9 +40,10 @@ class InvalidSchema(ConfigError):
 
 @dataclass(frozen=True)
 class Validator:
-    """A compiled schema. It may be used from any thread."""
+    """A compiled schema, `text` is it as JSON. It may be used from any thread."""
 
     schema: Mapping[str, Any]
+    text: str = field(repr=False)
     _compiled: Any = field(repr=False, compare=False)
 
     @cached_property
@@ -143,17 +144,29 @@ def compile(schema: Mapping[str, Any], *, formats: bool = False) -> Validator:
     """
     if not isinstance(schema, Mapping):
         raise InvalidSchema(f"a schema is an object, not {type(schema).__name__}")
-    plain = schema if isinstance(schema, dict) else dict(schema)
-    if deeper_than(plain, MAX_DEPTH):
-        raise InvalidSchema(f"the schema nests deeper than {MAX_DEPTH} levels")
-    if (key := _odd_key(plain)) is not None:
-        raise InvalidSchema(f"the schema is not JSON: the key {str(key[0])[:80]!r} is of type {type(key[0]).__name__}")
-    try:
-        text = json.dumps(plain, allow_nan=False, ensure_ascii=False)
-        text.encode()
-    except (TypeError, ValueError) as error:
-        raise InvalidSchema(f"the schema is not JSON: {error}") from None
+    text = _as_text(schema if isinstance(schema, dict) else dict(schema))
     return (_cached if len(text) <= _CACHED_LENGTH else _fresh)(text, formats)
+
+
+def _as_text(schema: dict[str, Any]) -> str:
+    """The schema as JSON. Raises `InvalidSchema` for what is none; of a shallow plain one, as nearly all are, that is
+    seen at once."""
+    try:
+        text = json.dumps(schema, allow_nan=False, ensure_ascii=False)
+        text.encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        _refuse_deep(schema)
+        raise InvalidSchema(f"the schema is not JSON: {error}") from None
+    if text.count("{") + text.count("[") > MAX_DEPTH:
+        _refuse_deep(schema)
+    if json.loads(text) != schema and (key := _odd_key(schema)) is not None:
+        raise InvalidSchema(f"the schema is not JSON: the key {str(key[0])[:80]!r} is of type {type(key[0]).__name__}")
+    return text
+
+
+def _refuse_deep(schema: dict[str, Any]) -> None:
+    if deeper_than(schema, MAX_DEPTH):
+        raise InvalidSchema(f"the schema nests deeper than {MAX_DEPTH} levels")
 
 
 def _odd_key(schema: Any) -> tuple[Any] | None:
@@ -198,7 +211,7 @@ def _fresh(text: str, formats: bool) -> Validator:
         raise
     except BaseException as error:  # a panic of the validator is no Exception
         raise InvalidSchema(f"the schema is invalid: {str(error)[:500] or type(error).__name__}") from None
-    return Validator(schema, compiled)
+    return Validator(schema, text, compiled)
 
 
 def _refuse_own_drafts(schema: dict[str, Any]) -> None:
