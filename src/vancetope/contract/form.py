@@ -20,7 +20,7 @@ from vancetope.schema.validate import compile as compiled
 ROOM = 4
 CACHED_LENGTH = 200_000
 GRAMMARS = frozenset({"llguidance", "gbnf", "xgrammar", "ollama"})
-GENERIC: Mapping[EnforcementName, str] = {"native": "openai", "constrained": "llguidance"}
+GENERIC: Mapping[EnforcementName, str] = {"native": "openai", "constrained": "gbnf"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ def _made(text: str, name: str, bounds: tuple[int, int] | None) -> Form:
     if bounds is None:
         return Form(mode_of(name), rewritten.schema, compiled(rewritten.schema), rewritten.restored)
     bound, items = bounds
-    tight = bounded(rewritten.schema, bound, "", items) | {"x-guidance": {"whitespace_flexible": False}}
+    tight = bounded(rewritten.schema, bound, "", items)
     at_bound = partial(stopped, schema=schema, bound=bound, items=items)
     return Form(mode_of(name), tight, compiled(tight), rewritten.restored, at_bound)
 
