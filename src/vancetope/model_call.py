@@ -129,22 +129,32 @@ def _failed(reason: str, best_text: str | None, outcome: Outcome = Outcome.MODEL
 def _view(ctx: Context, log: Log, settings: ModelSettings, last: tuple[Note, ...]) -> View | End:
     """What fits the window: the running turn always, earlier turns as far as there is room."""
     offered = _offered(ctx, log)
-    past = ctx.history.messages
     running = (*log.messages, *last)
-    room = room_for(ctx.model, settings)
-    if room is not None:
-        needed = _tokens(ctx, offered, running)
-        if needed > room:
-            reason = sentences.OVERFLOW.format(needed=needed, room=room)
-            return End("overflow", Outcome.CONTEXT_OVERFLOW, best_text=log.state.best_text, reason=reason)
-        past, hidden = fitting(ctx.history, room - needed)
-        if hidden > log.hidden:
-            log.hidden = hidden
-            ctx.publish(Notice(sentences.hidden_turns(hidden)))
+    past = past_beside(ctx, log, settings, partial(_tokens, ctx, offered, running))
+    if isinstance(past, End):
+        return past
     return View(ctx.system, (*past, *running), ctx.rules, offered, log.state.narrow is not None, log.memo)
 
 
-def room_for(model: ModelInfo, settings: ModelSettings) -> int | None:
+def past_beside(
+    ctx: Context, log: Log, settings: ModelSettings, tokens: Callable[[], int]
+) -> tuple[Message, ...] | End:
+    """The earlier turns that fit the window beside what a request needs in any case; people are told how many are left
+    out. The end of the turn where that alone does not fit."""
+    room = _room_for(ctx.model, settings)
+    if room is None:
+        return ctx.history.messages
+    if (needed := tokens()) > room:
+        reason = sentences.OVERFLOW.format(needed=needed, room=room)
+        return End("overflow", Outcome.CONTEXT_OVERFLOW, best_text=log.state.best_text, reason=reason)
+    past, hidden = fitting(ctx.history, room - needed)
+    if hidden > log.hidden:
+        log.hidden = hidden
+        ctx.publish(Notice(sentences.hidden_turns(hidden)))
+    return past
+
+
+def _room_for(model: ModelInfo, settings: ModelSettings) -> int | None:
     """How many tokens a request to this model may have beside its reply; null where its window is unknown."""
     if model.context_window is None:
         return None

@@ -21,13 +21,12 @@ from vancetope.models.base import ModelInfo
 from vancetope.prepare import Prepared
 from vancetope.schema.keywords import unknown_keywords
 from vancetope.schema.problems import Problem, pointer_of, shown
-from vancetope.schema.validate import InvalidSchema, Validator, json_types
+from vancetope.schema.validate import CACHED_LENGTH, InvalidSchema, Validator
 from vancetope.schema.validate import compile as compiled
 from vancetope.tools.failure import failure_text
 
 MOST_ATTEMPTS = 10
 MOST_SCHEMA = 1_000_000  # characters; a recipe's prompt, which holds the schema, may have few more
-CACHED_LENGTH = 200_000
 
 
 def question_of(
@@ -104,18 +103,13 @@ def _seen(text: str) -> tuple[bool, Validator, tuple[str, ...]]:
     """Whether the schema in this text allows an object, its validator of formats too, and what is odd about it: likely
     typos (a note of its author's is none), and that it says next to nothing."""
     schema = loads(text)
+    validator = compiled(schema)
     odd = [str(each) for each in unknown_keywords(schema) if each.meant or each.since]
-    permissive = [sentences.OPEN_SCHEMA] if _is_permissive(compiled(schema)) else []
-    takes_objects = "object" in json_types(schema, schema)
-    return takes_objects, compiled(schema, formats=True), (*odd, *permissive)
+    permissive = [sentences.OPEN_SCHEMA] if validator.takes_any_object else []
+    return "object" in validator.types, compiled(schema, formats=True), (*odd, *permissive)
 
 
 _cached = lru_cache(maxsize=256)(_seen)
-
-
-def _is_permissive(validator: Validator) -> bool:
-    """Whether an object without anything fits, and one with anything in it."""
-    return validator.fits({}) and validator.fits({"\u2026": "\u2026"})
 
 
 @lru_cache(maxsize=64)

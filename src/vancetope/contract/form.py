@@ -14,11 +14,10 @@ from vancetope.models.base import ModelInfo
 from vancetope.outcome import EnforcementName
 from vancetope.schema.profiles import PROFILES
 from vancetope.schema.rewrite import Unsuited, rewrite
-from vancetope.schema.validate import Validator
+from vancetope.schema.validate import CACHED_LENGTH, Validator
 from vancetope.schema.validate import compile as compiled
 
 ROOM = 4
-CACHED_LENGTH = 200_000
 GRAMMARS = frozenset({"llguidance", "gbnf", "xgrammar", "ollama"})
 GENERIC: Mapping[EnforcementName, str] = {"native": "openai", "constrained": "gbnf"}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from functools import partial
 
 from vancetope import sentences
 from vancetope.backends.base import ModelSettings, Request
@@ -47,7 +47,7 @@ def lowered(view: View) -> tuple[User | Assistant | Result, ...]:
     as_call = view.rules.turn_end == "respond"
     for position, message in enumerate(view.messages):
         if isinstance(message, Accepted) and as_call:
-            out += _delivered(message, position, view.memo)
+            out += view.once(position, message, partial(_delivered, message, position))
         else:
             out += _lower(message)
     while out and not isinstance(out[0], User):
@@ -67,13 +67,8 @@ def _lower(message: Message) -> tuple[User | Assistant | Result, ...]:
             return ()
 
 
-def _delivered(message: Accepted, position: int, memo: dict[int, Any]) -> tuple[Assistant, Result]:
-    """An accepted message as the call that delivered it; made once a turn, because every round shows the whole past."""
-    kept, made = memo.get(position, (None, None))
-    if kept is not message:
-        arguments = sentences.respond_arguments(message.text, message.awaiting_user_input)
-        call = Call(f"a{position:08d}", RESPOND, arguments)
-        made = (Assistant("", (call,)), Result(call.id, RESPOND, sentences.DELIVERED))
-        memo[position] = (message, made)
-    delivered: tuple[Assistant, Result] = made
-    return delivered
+def _delivered(message: Accepted, position: int) -> tuple[Assistant, Result]:
+    """An accepted message as the call that delivered it."""
+    arguments = sentences.respond_arguments(message.text, message.awaiting_user_input)
+    call = Call(f"a{position:08d}", RESPOND, arguments)
+    return Assistant("", (call,)), Result(call.id, RESPOND, sentences.DELIVERED)

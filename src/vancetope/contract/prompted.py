@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from json import dumps
 from typing import Any
 
@@ -93,19 +94,9 @@ def lowered(view: View) -> tuple[User | Assistant | Result, ...]:
     example; results, and what the runtime says, on the user's side."""
     chat: list[User | Assistant] = []
     for position, message in enumerate(view.messages):
-        for side in _lowered_once(message, position, view):
+        for side in view.once(position, message, partial(_lower, message, view.rules)):
             add(chat, side)
     return tuple(chat)
-
-
-def _lowered_once(message: Message, position: int, view: View) -> tuple[User | Assistant, ...]:
-    """Made once a turn, because every round shows the whole past."""
-    kept, made = view.memo.get(position, (None, ()))
-    if kept is not message:
-        made = _lower(message, view.rules)
-        view.memo[position] = (message, made)
-    sides: tuple[User | Assistant, ...] = made
-    return sides
 
 
 def _lower(message: Message, rules: Rules) -> tuple[User | Assistant, ...]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from json import dumps
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from vancetope.contract.rules import Rules
 from vancetope.messages import (
@@ -23,6 +23,8 @@ from vancetope.messages import (
 )
 from vancetope.tools.respond import RESPOND
 
+T = TypeVar("T")
+
 PART_TOKENS = 1000
 MESSAGE_TOKENS = 4
 
@@ -38,6 +40,15 @@ class View:
     tools: tuple[ToolSpec, ...]
     narrowed: bool = False
     memo: dict[int, Any] = field(default_factory=dict, compare=False, repr=False)
+
+    def once(self, position: int, message: Message, make: Callable[[], T]) -> T:
+        """What `make` makes of the message at this position; made once a turn, because every round shows the whole
+        past."""
+        kept, made = self.memo.get(position, (None, None))
+        if kept is not message:
+            made = make()
+            self.memo[position] = (message, made)
+        return cast(T, made)
 
 
 def estimate(text: str) -> int:

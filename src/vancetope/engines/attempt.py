@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from vancetope import sentences
 from vancetope.backends.base import Request
 from vancetope.context import Context, Log
 from vancetope.contract import native
 from vancetope.contract.form import ROOM, Form
 from vancetope.contract.verdict import End
-from vancetope.contract.view import View, estimate, estimate_message, fitting
-from vancetope.events import Notice
+from vancetope.contract.view import View, estimate, estimate_message
 from vancetope.messages import Finish, Message, Reply, Result
-from vancetope.model_call import ASSUMED_OUTPUT, Asking, Sent, room_for, send, settings_of
+from vancetope.model_call import ASSUMED_OUTPUT, Asking, Sent, past_beside, send, settings_of
 from vancetope.models.base import ModelInfo
-from vancetope.outcome import EnforcementName, Outcome
+from vancetope.outcome import EnforcementName
 from vancetope.schema.strict import NotJson, parse
 
 
@@ -35,16 +33,9 @@ async def attempt(
     settings = settings_of(ctx, log)
     settings = replace(settings, max_tokens=limit or settings.max_tokens)
     tokens = estimate(system) + sum(map(estimate_message, messages))
-    past = ctx.history.messages
-    room = room_for(ctx.model, settings)
-    if room is not None:
-        if tokens > room:
-            reason = sentences.OVERFLOW.format(needed=tokens, room=room)
-            return Sent(end=End("overflow", Outcome.CONTEXT_OVERFLOW, reason=reason)), tokens
-        past, hidden = fitting(ctx.history, room - tokens)
-        if hidden > log.hidden:
-            log.hidden = hidden
-            ctx.publish(Notice(sentences.hidden_turns(hidden)))
+    past = past_beside(ctx, log, settings, lambda: tokens)
+    if isinstance(past, End):
+        return Sent(end=past), tokens
     shown = (*past, *messages)
     view = View(system, shown, ctx.rules, (), narrowed=True)
     used_tools = any(isinstance(each, Result) for each in shown)

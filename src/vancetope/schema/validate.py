@@ -145,7 +145,7 @@ def compile(schema: Mapping[str, Any], *, formats: bool = False) -> Validator:
     if not isinstance(schema, Mapping):
         raise InvalidSchema(f"a schema is an object, not {type(schema).__name__}")
     text = _as_text(schema if isinstance(schema, dict) else dict(schema))
-    return (_cached if len(text) <= _CACHED_LENGTH else _fresh)(text, formats)
+    return (_cached if len(text) <= CACHED_LENGTH else _fresh)(text, formats)
 
 
 def _as_text(schema: dict[str, Any]) -> str:
@@ -185,7 +185,7 @@ def _odd_key(schema: Any) -> tuple[Any] | None:
     return None
 
 
-_CACHED_LENGTH = 200_000
+CACHED_LENGTH = 200_000  # characters; what is made of a longer schema is not kept
 
 
 @lru_cache(maxsize=256)
