@@ -96,7 +96,7 @@ def _question(
     takes_objects, hints, notices = (_cached if len(text) <= CACHED_LENGTH else _seen)(text)
     if not takes_objects:
         return BadQuestion("invalid_schema", sentences.NOT_AN_OBJECT)
-    return Question(message, validator.schema, validator, hints, max_attempts, build, notices)
+    return Question(message, validator, hints, max_attempts, build, notices)
 
 
 def _seen(text: str) -> tuple[bool, Validator, tuple[str, ...]]:

@@ -31,12 +31,15 @@ class Question:
     the schema."""
 
     message: User
-    schema: Mapping[str, Any]
     validator: Validator
     hints: Validator
     max_attempts: int = 3
     build: Build | None = None
     notices: tuple[str, ...] = ()
+
+    @property
+    def schema(self) -> Mapping[str, Any]:
+        return self.validator.schema
 
     @property
     def text(self) -> str:
