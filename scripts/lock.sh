@@ -12,5 +12,5 @@ write() {
 write uv --only-group tool
 write build --only-group build
 write runtime --extra local
-write dev --extra local --group dev --group model --group tool
-write bench --extra local --group bench --group model --group tool --group backend
+write dev --extra local --extra anthropic --extra google --group dev --group model --group tool
+write bench --extra local --extra anthropic --extra google --group bench --group model --group tool --group backend

@@ -36,11 +36,13 @@ class Finish(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of one or more model calls. `estimated` is true where the provider did not say."""
+    """Tokens of one or more model calls: all of the input, of which some were read from a cache and some written to
+    one, and all of the output, thinking included. `estimated` is true where the provider did not say."""
 
     input_tokens: int = 0
     output_tokens: int = 0
     cached_tokens: int = 0
+    cache_write_tokens: int = 0
     thinking_tokens: int = 0
     estimated: bool = False
 
@@ -49,6 +51,7 @@ class Usage:
             self.input_tokens + other.input_tokens,
             self.output_tokens + other.output_tokens,
             self.cached_tokens + other.cached_tokens,
+            self.cache_write_tokens + other.cache_write_tokens,
             self.thinking_tokens + other.thinking_tokens,
             self.estimated or other.estimated,
         )
@@ -114,10 +117,12 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Assistant:
-    """A reply with work calls; its text is narration. Also plain text of a model where a wire format needs it."""
+    """A reply with work calls; its text is narration. Also plain text of a model where a wire format needs it.
+    `carried` is what the provider wants back with it, as in `Reply`."""
 
     text: str = ""
     calls: tuple[Call, ...] = ()
+    carried: str = ""
     kind: Literal["assistant"] = "assistant"
 
 
@@ -160,7 +165,9 @@ class Reply:
     """A provider's answer, normalised. `end_turn` is what the provider says of the turn, if it says anything.
 
     `requests` counts the HTTP requests it took (a retried one counts), `limit` is the output limit in tokens that the
-    request carried, `model` the model that the server says it used. `bounded` is true where the text stopped at a bound
+    request carried, `model` the model that the server says it used, `cost` what the provider itself says the reply
+    cost, in US dollars. `carried` is what the provider wants back with this reply (thinking that it has signed): JSON
+    text that only its own backend reads. `bounded` is true where the text stopped at a bound
     that only our grammar had set, `unforced` where a constrained server wrote what its grammar forbids. `missed` is
     true where a prompted model's text holds no envelope though it was asked for one, `repairs` is 1 where it has been
     asked for once more.
@@ -175,6 +182,8 @@ class Reply:
     requests: int = 1
     limit: int | None = None
     model: str = ""
+    cost: float | None = None
+    carried: str = ""
     bounded: bool = False
     unforced: bool = False
     missed: bool = False

@@ -9,13 +9,18 @@ from typing import Any, Literal, Protocol, TypeAlias
 from vancetope.messages import Assistant, Reply, Result, ToolSpec, User
 
 
+Thinking: TypeAlias = Literal["off", "low", "medium", "high"]
+
+
 @dataclass(frozen=True, slots=True)
 class ModelSettings:
-    """How to sample. `None` leaves the provider's default; `extra` goes into the request body as it is."""
+    """How to sample. `None` leaves the provider's default; `thinking` is how hard a model that can do so thinks before
+    it answers, `extra` goes into the request body as it is."""
 
     temperature: float | None = None
     max_tokens: int | None = None
     seed: int | None = None
+    thinking: Thinking | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
 
 
