@@ -339,7 +339,7 @@ def _model_settings(given: ModelSettings | Mapping[str, Any] | None, recipe: Rec
 def _budget(given: Budget | int | None, info: ModelInfo) -> Budget:
     budget = Budget(tokens=given) if isinstance(given, int) else given or Budget()
     check(budget, BUDGET, "budget.")
-    if budget.dollars is not None and (info.input_price is None or info.output_price is None):
+    if budget.dollars is not None and info.price is None:
         raise ConfigError(
             f"the price of {info.id} is not known, so a budget in dollars cannot be kept; give one in tokens"
         )

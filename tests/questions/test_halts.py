@@ -24,7 +24,7 @@ from vancetope.engines import jeltz
 from vancetope.events import Event, MessageRetracted, RawDelta, TurnEnded
 from vancetope.journal import RecordingJournal
 from vancetope.messages import History, Reply, Usage
-from vancetope.models.base import ModelInfo
+from vancetope.models.base import ModelInfo, Price
 from vancetope.outcome import EnforcementName, Outcome
 from vancetope.prepare import Asked as Wanted
 from vancetope.prepare import prepare_question
@@ -295,7 +295,7 @@ async def test_a_budget_is_checked_before_every_request_of_whatever_kind(enforce
 
 
 async def test_a_budget_in_money_is_kept_where_the_price_is_known() -> None:
-    facts = {"input_price": 1_000.0, "output_price": 1_000.0}
+    facts = {"price": Price(input=1_000.0, output=1_000.0)}
     script = [Reply(MISFIT, usage=Usage(1_000, 100)), Reply(FITS, usage=Usage(1_000, 100))]
     settings = {"max_tokens": 100}
     for dollars, calls_made in ((0.1, 0), (1.0, 1), (100.0, 2)):

@@ -14,7 +14,7 @@ from vancetope.context import Budget, Patience
 from vancetope.errors import ConfigError, ContextTooLong, HistoryError, RateLimited
 from vancetope.events import MessageCommitted, Notice, TurnNarrowed
 from vancetope.messages import Accepted, Assistant, Call, History, Reply, Result, User
-from vancetope.models.base import ModelInfo
+from vancetope.models.base import ModelInfo, Price
 from vancetope.outcome import Outcome
 
 SMALL = ModelInfo(provider="test", name="small", context_window=2000, output_limit=100, output_ceiling=400)
@@ -109,7 +109,7 @@ async def test_a_budget_in_dollars_needs_a_price() -> None:
         await api.ask("Hi", model=Known([answer]), budget=Budget(dollars=1))
 
     class Priced(Known):
-        info = replace(SMALL, input_price=1000.0, output_price=1000.0)
+        info = replace(SMALL, price=Price(input=1000.0, output=1000.0))
 
     turn = await api.ask("Hi", model=Priced([answer]), budget=Budget(dollars=0.01))
     assert turn.outcome is Outcome.BUDGET_EXCEEDED

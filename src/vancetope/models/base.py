@@ -3,42 +3,64 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from vancetope.messages import Usage
 from vancetope.outcome import EnforcementName, TurnEnd
+
+Tier: TypeAlias = Literal["tiny", "standard"]
+Thinking: TypeAlias = Literal["no", "yes", "always"]
+Quirk: TypeAlias = Literal["no_temperature", "no_seed"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Price:
+    """US dollars per million tokens. Input that was read from a cache or written to one costs as much as other input
+    where it has no price of its own; thinking costs as much as other output."""
+
+    input: float
+    output: float
+    cached: float | None = None
+    cache_write: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelInfo:
     """One model as the catalogue sees it.
 
-    `enforcements` are those it can do, the first is the default. Tokens for window and limits; prices in US dollars per
-    million tokens, null where unknown. `output_limit` is sent where the caller names none (null: nothing is sent),
+    `enforcements` are those it can do, the first is the default. Tokens for window and limits. `output_limit` is sent
+    where the caller names none (null: nothing is sent), `output_ceiling` is how far it may be raised once after a cut.
     `structured_output` names the profiles of response formats that its server keeps to, the first is the default.
-    `output_ceiling` is how far it may be raised once after a cut. `forced_choice`: the server takes a choice of tool by
-    name. `thought`: a constrained action may begin with a short thought. `string_bound`: the longest string that a
-    constrained action may hold, in characters. `tier` is "tiny" for models that need the shortest prompts;
-    `temperature` is used where the caller names none.
+    `forced_choice`: the server takes a choice of tool by name, `forced_choice_with_thinking`: also while the model
+    thinks. `thinking`: it never thinks, it does if asked to, or it cannot be kept from it. `thought`: a constrained
+    action may begin with a short thought. `string_bound`: the longest string that a constrained action may hold, in
+    characters. `tier` is "tiny" for models that need the shortest prompts; `temperature` is used where the caller names
+    none; `quirks` are settings that its server refuses, they are left out of a request. `price` is null where unknown;
+    `long_price` holds for a request of more than `long_from` input tokens. `known` is false for a model that the
+    catalogue does not know: all else is then a safe default.
     """
 
     provider: str
     name: str
+    known: bool = True
     context_window: int | None = None
     output_limit: int | None = None
     output_ceiling: int | None = None
     enforcements: tuple[EnforcementName, ...] = ("native",)
     structured_output: tuple[str, ...] = ()
     forced_choice: bool = True
+    forced_choice_with_thinking: bool = True
+    thinking: Thinking = "no"
     turn_end: TurnEnd | None = None
     vision: bool = False
     thought: bool = False
     string_bound: int = 4000
-    tier: Literal["tiny", "standard"] = "standard"
+    tier: Tier = "standard"
     temperature: float | None = None
-    input_price: float | None = None
-    output_price: float | None = None
-    cached_price: float | None = None
+    quirks: tuple[Quirk, ...] = ()
+    price: Price | None = None
+    long_price: Price | None = None
+    long_from: int | None = None
 
     @property
     def id(self) -> str:
@@ -46,13 +68,18 @@ class ModelInfo:
 
 
 def cost_of(model: ModelInfo, usage: Usage) -> float | None:
-    """What these tokens cost in US dollars; null if a price is unknown. Cached tokens without a price of their own cost
-    as much as the others."""
-    if model.input_price is None or model.output_price is None:
+    """What the tokens of one request cost in US dollars; null if the price is unknown."""
+    price = model.price
+    if model.long_price is not None and model.long_from is not None and usage.input_tokens > model.long_from:
+        price = model.long_price
+    if price is None:
         return None
-    cached_price = model.input_price if model.cached_price is None else model.cached_price
-    fresh = max(usage.input_tokens - usage.cached_tokens, 0)
+    cached = min(usage.cached_tokens, usage.input_tokens)
+    written = min(usage.cache_write_tokens, usage.input_tokens - cached)
     millionths = (
-        fresh * model.input_price + usage.cached_tokens * cached_price + usage.output_tokens * model.output_price
+        (usage.input_tokens - cached - written) * price.input
+        + cached * (price.input if price.cached is None else price.cached)
+        + written * (price.input if price.cache_write is None else price.cache_write)
+        + usage.output_tokens * price.output
     )
     return millionths / 1_000_000

@@ -9,7 +9,7 @@ from importlib.resources import files
 from typing import Any
 
 from vancetope.errors import ConfigError
-from vancetope.models.base import ModelInfo
+from vancetope.models.base import ModelInfo, Price
 from vancetope.strict_yaml import parsed
 
 
@@ -25,6 +25,8 @@ def _info(provider: str, model: str, entry: dict[str, Any]) -> ModelInfo:
     for name in ("enforcements", "structured_output"):
         if name in fields:
             fields[name] = tuple(fields[name])
+    if "price" in fields:
+        fields["price"] = Price(**{_snake(key): value for key, value in fields["price"].items()})
     try:
         return ModelInfo(provider=provider, name=model, **fields)
     except TypeError as error:
