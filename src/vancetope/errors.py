@@ -69,10 +69,12 @@ class ModelError(VancetopeError):
     """The model's server gave no usable reply.
 
     `requests` is how many requests were sent in vain, `retry_after` the seconds the server asked us to wait, if it did.
+    `retryable`: the same request may work later; `replaceable`: another model may do what this one could not.
     """
 
     exit_code = 3
     retryable: ClassVar[bool] = False
+    replaceable: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -104,21 +106,31 @@ class RateLimited(ModelError):
     """The model's server asks for fewer requests (429)."""
 
     retryable = True
+    replaceable = True
 
 
 class ServerFailed(ModelError):
     """The model's server failed (5xx)."""
 
     retryable = True
+    replaceable = True
 
 
 class Unreachable(ModelError):
     """The model's server cannot be reached."""
 
     retryable = True
+    replaceable = True
 
 
 class ReplyBroken(ModelError):
     """The model's server answered with something that is not a reply: half a stream, HTML, other JSON."""
 
     retryable = True
+    replaceable = True
+
+
+class CircuitOpen(ModelError):
+    """The model failed several times in a row and is left alone for a while."""
+
+    replaceable = True

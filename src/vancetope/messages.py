@@ -42,8 +42,8 @@ class Usage:
     input_tokens: int = 0
     output_tokens: int = 0
     cached_tokens: int = 0
-    cache_write_tokens: int = 0
     thinking_tokens: int = 0
+    cache_write_tokens: int = 0
     estimated: bool = False
 
     def __add__(self, other: Usage) -> Usage:
@@ -51,8 +51,8 @@ class Usage:
             self.input_tokens + other.input_tokens,
             self.output_tokens + other.output_tokens,
             self.cached_tokens + other.cached_tokens,
-            self.cache_write_tokens + other.cache_write_tokens,
             self.thinking_tokens + other.thinking_tokens,
+            self.cache_write_tokens + other.cache_write_tokens,
             self.estimated or other.estimated,
         )
 

@@ -8,7 +8,6 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 from vancetope.messages import Assistant, Reply, Result, ToolSpec, User
 
-
 Thinking: TypeAlias = Literal["off", "low", "medium", "high"]
 
 

@@ -101,7 +101,7 @@ def spoken(reply: Reply) -> list[Message]:
     """A reply as the model sees it again while its turn runs: nothing if it said nothing."""
     if not reply.text.strip() and not reply.calls:
         return []
-    return [Assistant(reply.text if reply.text.strip() else "", reply.calls)]
+    return [Assistant(reply.text if reply.text.strip() else "", reply.calls, reply.carried)]
 
 
 def remembered(running: Sequence[Message]) -> list[Message]:

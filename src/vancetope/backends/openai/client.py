@@ -7,14 +7,14 @@ import json
 from codecs import BOM_UTF8
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
+from functools import partial
 from typing import Any
 
 import httpx
-import stamina
 
 from vancetope.backends.base import OnPiece, Request
 from vancetope.backends.openai.assembly import Assembly, take, tell_whole
-from vancetope.backends.openai.course import WAIT_BASE, WAIT_INITIAL, WAIT_JITTER, WAIT_MAX, Course, Written
+from vancetope.backends.openai.course import Course, Written
 from vancetope.backends.openai.failures import Where, broken, failed, failed_inside, lost, not_json
 from vancetope.backends.openai.mask import mask, masked
 from vancetope.backends.openai.pool import Origin, Pool, Pools
@@ -22,6 +22,7 @@ from vancetope.backends.openai.profiles import Profile, at_host
 from vancetope.backends.openai.reading import NoReply, reply_in
 from vancetope.backends.openai.sse import EventReader
 from vancetope.backends.openai.wire import body_of, encoded, limit_of
+from vancetope.backends.resilience import ATTEMPTS, Circuits, persist
 from vancetope.errors import ConfigError, ModelError, VancetopeError
 from vancetope.messages import Reply
 
@@ -55,7 +56,7 @@ class OpenAICompatible:
         wire: Wire | None = None,
         max_connections: int = 100,
         per_model_limit: int = 8,
-        attempts: int = 3,
+        attempts: int = ATTEMPTS,
         idle_timeout: float = 120.0,
     ) -> None:
         if not (url := base_url or profile.base_url):
@@ -72,6 +73,7 @@ class OpenAICompatible:
         self._wire = wire
         self._attempts = attempts
         self._idle_timeout = idle_timeout
+        self._circuits = Circuits()
         self._pools = Pools(self._origin, max_connections, per_model_limit)
 
     async def complete(self, request: Request, on_piece: OnPiece | None = None) -> Reply:
@@ -80,22 +82,8 @@ class OpenAICompatible:
         content, characters = encoded(body)
         written = Written(body, content, characters, limit_of(body))
         course = Course(self._where(request.model), request.timeout, self._idle_timeout, on_piece, request.on_send)
-        try:
-            async for attempt in stamina.retry_context(
-                on=course.may_retry,
-                attempts=self._attempts,
-                timeout=None,
-                wait_initial=WAIT_INITIAL,
-                wait_max=WAIT_MAX,
-                wait_jitter=WAIT_JITTER,
-                wait_exp_base=WAIT_BASE,
-            ):
-                with attempt:
-                    return await self._attempt(request.model, written, course)
-        except ModelError as error:
-            error.requests = course.requests
-            raise
-        raise AssertionError("stamina leaves its loop with a value or an error")
+        once = partial(self._attempt, request.model, written, course)
+        return await persist(course, self._circuits.of(request.model), once, self._attempts)
 
     async def list_models(self, timeout: float = 10.0) -> tuple[str, ...]:
         """The names of the models that the server offers, in its order. One request, never repeated."""
@@ -131,7 +119,6 @@ class OpenAICompatible:
         A connection that fails, or time that runs out, behind a stream's finish costs nothing: the reply was whole.
         """
         pool = await self._pools.here()
-        course.restart()
         clock = asyncio.timeout_at(course.deadline)
         try:
             async with clock, pool.slots(model):

@@ -28,7 +28,6 @@ from vancetope.errors import (
     VancetopeError,
 )
 
-NOT_IMPLEMENTED = 501  # the one 5xx that trying again cannot help
 SAID = 300  # characters of a server's own words in a sentence of ours
 DEEPEST = 8  # levels at which a failure's words are looked for
 

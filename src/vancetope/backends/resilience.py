@@ -1,0 +1,199 @@
+"""The one layer between a request and a server that fails: retries, deadlines, and leaving alone what is down.
+
+Under it every backend makes one attempt at a time and raises typed errors; above it nobody tries again. An empty reply
+is a reply: what it means is the contract's business.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from time import monotonic
+from typing import TypeVar
+
+import stamina
+
+from vancetope.backends.base import OnPiece, Piece, Restarted
+from vancetope.errors import CircuitOpen, ModelError, RateLimited, ReplyBroken, ServerFailed, Unreachable
+
+T = TypeVar("T")
+
+ATTEMPTS = 3
+WAIT_INITIAL = 0.25
+WAIT_MAX = 8.0
+WAIT_JITTER = 0.5
+WAIT_BASE = 2.0
+
+TRIPS = 3  # calls in a row, each with its retries
+PAUSE = 10.0  # seconds; doubled each time the model is still down, up to
+LONGEST_PAUSE = 120.0
+
+NOT_IMPLEMENTED = 501  # the one 5xx that trying again cannot help
+
+
+class Course:
+    """The state of one call over all its requests. Times are of the running loop's clock.
+
+    `where` names server and model in sentences, `timeout` bounds the whole call in seconds.
+    """
+
+    def __init__(
+        self,
+        where: object,
+        timeout: float,
+        on_piece: OnPiece | None = None,
+        on_send: Callable[[], None] | None = None,
+    ) -> None:
+        self.where = where
+        self.requests = 0
+        self.timeout = timeout
+        self.waits = True  # no request of the running attempt has been sent yet
+        self.listener_failed: Exception | None = None  # whatever its type, it is not the server's failure
+        self._on_piece = on_piece
+        self._on_send = on_send
+        self._loop = asyncio.get_running_loop()
+        self.deadline = self._loop.time() + timeout
+        self._shown = False
+        self._broken = 0
+
+    @property
+    def left(self) -> float:
+        """The seconds until the deadline."""
+        return self.deadline - self._loop.time()
+
+    def restart(self) -> None:
+        """Before each attempt: what was shown of the one before did not count."""
+        self.waits = True
+        if self._shown and self._on_piece is not None:
+            self._tell(Restarted())
+            self._shown = False
+
+    def sends(self) -> None:
+        """A request goes out now."""
+        self.requests += 1
+        self.waits = False
+        if self._on_send is not None:
+            self._on_send()
+
+    def tell(self, piece: Piece) -> None:
+        """Show a piece to whoever listens."""
+        if self._on_piece is not None:
+            self._shown = True
+            self._tell(piece)
+
+    def may_retry(self, error: Exception) -> bool | float:
+        """For stamina: whether to try again, or in how many seconds.
+
+        Never past the deadline, and only once after a broken reply: the provider may have billed it.
+        """
+        if not isinstance(error, ModelError) or error is self.listener_failed:
+            return False
+        if not error.retryable or error.status == NOT_IMPLEMENTED:
+            return False
+        if isinstance(error, ReplyBroken):
+            self._broken += 1
+            if self._broken > 1:
+                return False
+        if error.retry_after is not None:
+            return error.retry_after if error.retry_after < self.left else False
+        longest = min(WAIT_MAX, WAIT_INITIAL * WAIT_BASE ** (self.requests - 1) + WAIT_JITTER)
+        return self.left > (0 if stamina.is_testing() else longest)
+
+    def _tell(self, piece: Piece) -> None:
+        assert self._on_piece is not None
+        try:
+            self._on_piece(piece)
+        except Exception as error:
+            self.listener_failed = error
+            raise
+
+
+@dataclass(slots=True)
+class Circuit:
+    """Whether a model is asked at all: not while it is down. Closed at first; it opens after `TRIPS` failed calls in a
+    row, and after a pause lets one call through to see."""
+
+    failures: int = 0
+    opened_until: float = 0.0
+    pause: float = PAUSE
+    probing: bool = False
+
+    def enter(self, where: object) -> None:
+        """Raises `CircuitOpen` where the model is left alone now."""
+        if self.failures < TRIPS:
+            return
+        left = self.opened_until - monotonic()
+        if left <= 0 and not self.probing:
+            self.probing = True
+            return
+        wait = f"in {left:.0f} s" if left >= 1 else "in a moment"
+        said = f"{where} failed {self.failures} times in a row and is left alone; ask again {wait}"
+        raise CircuitOpen(said, requests=0)
+
+    def passed(self) -> None:
+        """The model answered, be it with a refusal of the request."""
+        self.failures, self.pause, self.probing = 0, PAUSE, False
+
+    def failed(self, error: ModelError) -> None:
+        """The model is down, or has no time for us."""
+        self.failures += 1
+        if self.failures < TRIPS:
+            return
+        if self.failures > TRIPS:
+            self.pause = min(self.pause * 2, LONGEST_PAUSE)
+        self.opened_until = monotonic() + max(self.pause, min(error.retry_after or 0.0, LONGEST_PAUSE))
+        self.probing = False
+
+    def abandoned(self) -> None:
+        """The call was given up from our side; it says nothing of the model."""
+        self.probing = False
+
+
+class Circuits:
+    """The circuits of one server's models."""
+
+    def __init__(self) -> None:
+        self._of: dict[str, Circuit] = {}
+
+    def of(self, model: str) -> Circuit:
+        return self._of.setdefault(model, Circuit())
+
+
+async def persist(course: Course, circuit: Circuit, once: Callable[[], Awaitable[T]], attempts: int = ATTEMPTS) -> T:
+    """What `once` gives, tried again as long as that may help: after typed failures that pass, with jitter or after the
+    time that the server asks for, within the deadline and `attempts`. Raises the last `ModelError`, its `requests`
+    counted over all attempts, and `CircuitOpen` without any request where the model is down."""
+    circuit.enter(course.where)
+    try:
+        async for attempt in stamina.retry_context(
+            on=course.may_retry,
+            attempts=attempts,
+            timeout=None,
+            wait_initial=WAIT_INITIAL,
+            wait_max=WAIT_MAX,
+            wait_jitter=WAIT_JITTER,
+            wait_exp_base=WAIT_BASE,
+        ):
+            with attempt:
+                course.restart()
+                given = await once()
+                circuit.passed()
+                return given
+    except ModelError as error:
+        error.requests = course.requests
+        _told(circuit, error, course)
+        raise
+    except BaseException:
+        circuit.abandoned()
+        raise
+    raise AssertionError("stamina leaves its loop with a value or an error")
+
+
+def _told(circuit: Circuit, error: ModelError, course: Course) -> None:
+    if error is course.listener_failed or course.waits:
+        circuit.abandoned()
+    elif isinstance(error, ServerFailed | Unreachable) or (isinstance(error, RateLimited) and error.retryable):
+        circuit.failed(error)
+    else:
+        circuit.passed()
