@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeAlias
+
+import platformdirs
 
 from vancetope.errors import ConfigError
 from vancetope.strict_yaml import read
@@ -31,15 +33,69 @@ class Server:
     context_window: int | None = None
 
 
+Source: TypeAlias = Literal["environment", "project", "tenant", "bundled"]
+
+DEFAULTS: Mapping[str, Any] = {
+    "maxIterations": 100,
+    "maxValidationCorrections": 2,
+    "maxAttempts": 3,
+    "validation": True,
+    "session.defaultRecipe": "ford",
+    "budgets.warnAt": 0.8,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """What holds for one key, and who said it: `where` is the name of a variable or the path of a file."""
+
+    value: Any
+    source: Source
+    where: str = ""
+
+
+def bundled() -> dict[str, Value]:
+    """What holds where nobody says anything."""
+    return {key: Value(value, "bundled") for key, value in DEFAULTS.items()}
+
+
+def tenant_folder() -> Path:
+    """The folder of the tenant: the one that VANCETOPE_TENANT names, else the user's configuration folder."""
+    return Path(os.environ.get("VANCETOPE_TENANT") or platformdirs.user_config_dir("vancetope")).absolute()
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What a project says. `root` is the folder that file tools may see."""
+    """What holds in a project. `root` is the folder that file tools may see, `tenant` a folder that may not exist,
+    `values` has every key that somebody says something about, with who it was."""
 
     project: Path | None = None
-    model: str | None = None
+    tenant: Path = field(default_factory=tenant_folder)
     servers: Mapping[str, Server] = field(default_factory=dict)
-    default_recipe: str = "ford"
     root: Path = field(default_factory=Path.cwd)
+    values: Mapping[str, Value] = field(default_factory=bundled)
+
+    def get(self, key: str) -> Any:
+        """What holds for a dotted key such as `budgets.day.dollars`; null where nobody says anything."""
+        said = self.values.get(key)
+        return None if said is None else said.value
+
+    @property
+    def model(self) -> str | None:
+        """The model that a turn uses where neither its caller nor its recipe names one."""
+        model: str | None = self.get("model")
+        return model
+
+    @property
+    def default_recipe(self) -> str:
+        """The recipe of a chat that names none."""
+        recipe: str = self.get("session.defaultRecipe")
+        return recipe
+
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        """Where recipes and catalogues of one's own may lie, the first one wins: the project's, the tenant's."""
+        return (self.tenant,) if self.project is None else (self.project / PROJECT_FOLDER, self.tenant)
 
 
 def project_of(folder: Path) -> Path | None:
@@ -74,11 +130,14 @@ def settings_from(fields: Any, where: str = "settings", project: Path | None = N
     _keys(files, where, "files.", ("root",))
     if not isinstance(servers, Mapping):
         raise ConfigError(f"{where}: servers: expected a mapping of names to servers")
+    said = {
+        "model": _text(fields.get("model"), where, "model"),
+        "session.defaultRecipe": _text(session.get("defaultRecipe"), where, "session.defaultRecipe"),
+    }
     return Settings(
         project=project,
-        model=_text(fields.get("model"), where, "model"),
         servers={name: _server(name, each, where) for name, each in servers.items()},
-        default_recipe=_text(session.get("defaultRecipe"), where, "session.defaultRecipe") or "ford",
+        values=bundled() | {key: Value(value, "project", where) for key, value in said.items() if value},
         root=_root(project, _text(files.get("root"), where, "files.root") or ".", where),
     )
 
