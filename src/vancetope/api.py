@@ -180,7 +180,7 @@ async def query(prompt: Prompt, schema: Any, **options: Unpack[QueryOptions]) ->
         prompt,
         schema,
         prepared.info,
-        max_attempts=prepared.recipe.params.maxAttempts if attempts is None else attempts,
+        max_attempts=(prepared.recipe.params.maxAttempts or 3) if attempts is None else attempts,
         format_checks=options.get("format_checks", False),
     )
     return await answered(

@@ -154,7 +154,7 @@ ASKED: Mapping[str, Kind] = {
     "lang": TEXT,
     "wire": or_null(FUNCTION),
 }
-RECIPE_PARAMS: Mapping[str, Kind] = {"greeting": TEXT}
+RECIPE_PARAMS: Mapping[str, Kind] = {"greeting": or_null(TEXT)}
 BUDGET: Mapping[str, Kind] = {
     "tokens": or_null(TOKENS),
     "dollars": or_null(Kind("US dollars, above 0", lambda value: _is_number(value) and 0 < value < inf)),

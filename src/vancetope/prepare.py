@@ -209,13 +209,13 @@ def _rules(asked: Asked, recipe: Recipe, info: ModelInfo, tools: Mapping[str, To
     if recipe.engine == "jeltz":
         return _tool_rounds(asked, recipe, tools)
     turn_end = asked.turn_end or params.turnEnd or info.turn_end or "respond"
-    role = asked.role or params.role
+    role = asked.role or params.role or "primary"
     return Rules(
         turn_end=turn_end,
         role=role,
-        corrections=_first(asked.max_validation_corrections, params.maxValidationCorrections),
-        iterations=_first(asked.max_iterations, params.maxIterations),
-        validation=params.validation if asked.validation is None else asked.validation,
+        corrections=_first(asked.max_validation_corrections, params.maxValidationCorrections, 2),
+        iterations=_first(asked.max_iterations, params.maxIterations, 100),
+        validation=bool(_first(asked.validation, params.validation, True)),
         relay=_relay(params.dataRelayCorrection),
         raises_output=info.output_ceiling is not None,
         offer=_offer(tools),
@@ -225,12 +225,11 @@ def _rules(asked: Asked, recipe: Recipe, info: ModelInfo, tools: Mapping[str, To
 
 def _tool_rounds(asked: Asked, recipe: Recipe, tools: Mapping[str, Tool]) -> Rules:
     """The contract of the rounds before a structured answer: they are over with the first reply without a call."""
-    said = "maxIterations" in recipe.params.model_fields_set
     return Rules(
         turn_end="natural",
         role="worker",
         corrections=0,
-        iterations=_first(asked.max_iterations, recipe.params.maxIterations if said else TOOL_ROUNDS),
+        iterations=_first(asked.max_iterations, recipe.params.maxIterations, TOOL_ROUNDS),
         validation=False,
         offer=_offer(tools),
     )
@@ -307,10 +306,10 @@ def _bundled(root: Path) -> Mapping[str, Tool]:
     return {each.name: each for each in (clock(), *file_tools(root))}
 
 
-def _relay(said: str | bool) -> str | None:
+def _relay(said: str | bool | None) -> str | None:
     if isinstance(said, str):
         return said
-    return sentences.DATA_RELAY if said else None
+    return None if said is False else sentences.DATA_RELAY
 
 
 def _output_cap(info: ModelInfo) -> int:
@@ -319,8 +318,8 @@ def _output_cap(info: ModelInfo) -> int:
     return usual if info.context_window is None else max(min(usual, info.context_window * 3 // 4), SMALLEST_CAP)
 
 
-def _first(asked: int | None, default: int) -> int:
-    return default if asked is None else asked
+def _first(asked: int | None, recipe: int | None, default: int) -> int:
+    return next(each for each in (asked, recipe, default) if each is not None)
 
 
 def _model_settings(given: ModelSettings | Mapping[str, Any] | None, recipe: Recipe, info: ModelInfo) -> ModelSettings:

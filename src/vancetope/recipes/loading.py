@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 from vancetope.errors import ConfigError
 from vancetope.recipes.recipe import Recipe, recipe_from
@@ -28,14 +27,9 @@ def load(recipe: str | Path | Recipe) -> Recipe:
 @cache
 def _bundled(name: str) -> Recipe:
     where = f"{name}.yaml"
-    return _recipe(parsed(files("vancetope.recipes").joinpath(where).read_text("utf-8"), where), where, name)
+    fields = parsed(files("vancetope.recipes").joinpath(where).read_text("utf-8"), where)
+    return recipe_from(fields, where, name, "bundled")
 
 
 def _from_file(path: Path) -> Recipe:
-    return _recipe(read(path, "the recipe"), str(path), path.stem)
-
-
-def _recipe(fields: Any, where: str, name: str) -> Recipe:
-    if isinstance(fields, dict):
-        fields.setdefault("name", name)
-    return recipe_from(fields, where)
+    return recipe_from(read(path, "the recipe"), str(path), path.stem, str(path))
