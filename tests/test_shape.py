@@ -59,12 +59,14 @@ RAISED_FUNCTIONS: dict[str, tuple[int, str]] = {}  # "path::name": (lines, reaso
 # Imported inside functions, so that a command that needs none of them starts at once.
 HEAVY = frozenset(
     {
+        "httpcore",
         "httpx",
         "jinja2",
         "jsonschema_rs",
         "prompt_toolkit",
         "pydantic",
         "rich",
+        "selectolax",
         "stamina",
         "structlog",
         "typer",
