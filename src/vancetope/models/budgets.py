@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal, TypeAlias
 
-from vancetope.errors import ConfigError
 from vancetope.models.base import ModelInfo
 
 Scope: TypeAlias = Literal["turn", "tree", "project", "tenant", "day"]
@@ -154,19 +153,12 @@ def money_problem(budgets: Budgets, info: ModelInfo) -> str | None:
 
 
 def budgets_from(get: Callable[[str], Any]) -> Budgets:
-    """Budgets out of settings; `get` gives the value of a dotted key, null where nobody says anything. Raises
-    `ConfigError` naming the key."""
+    """Budgets out of settings: `get` gives the checked value of a dotted key, null where nobody says anything."""
     limits = {
-        scope: Limit(
-            _tokens(get(key_of(scope, "tokens")), key_of(scope, "tokens")),
-            _dollars(get(key_of(scope, "dollars")), key_of(scope, "dollars")),
-        )
-        for scope in SCOPES
+        scope: Limit(tokens=get(key_of(scope, "tokens")), dollars=get(key_of(scope, "dollars"))) for scope in SCOPES
     }
     part = get("budgets.warnAt")
-    if part is not None and not (_is_number(part) and 0 < part <= 1):
-        raise ConfigError("budgets.warnAt: expected a part of the limit, over 0 and at most 1, for example 0.8")
-    return Budgets(**limits, warn_at=WARN_AT if part is None else float(part))
+    return Budgets(**limits, warn_at=WARN_AT if part is None else part)
 
 
 def amount(unit: Unit, number: float) -> str:
@@ -183,21 +175,3 @@ def money(dollars: float) -> str:
     places = 2 - math.floor(math.log10(size)) if size < 1 else 4 if size < 100 else 2
     whole, _, part = f"{dollars:,.{places}f}".partition(".")
     return f"${whole}.{part.rstrip('0').ljust(2, '0')}"
-
-
-def _tokens(value: Any, key: str) -> int | None:
-    if value is None or (isinstance(value, int) and not isinstance(value, bool) and value >= 0):
-        return value
-    raise ConfigError(f"{key}: expected a whole number of tokens, 0 or more")
-
-
-def _dollars(value: Any, key: str) -> float | None:
-    if value is None:
-        return None
-    if not _is_number(value) or value < 0:
-        raise ConfigError(f"{key}: expected an amount in US dollars, 0 or more")
-    return float(value)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

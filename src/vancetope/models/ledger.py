@@ -263,6 +263,11 @@ class MemoryLedger:
                 if row.id not in self._ids:
                     self._count(row, self._sums(row.account, row.at))
 
+    def knows(self, id: str) -> bool:
+        """Whether the row with this id is counted."""
+        with self._lock:
+            return id in self._ids
+
     def rows(
         self,
         *,
