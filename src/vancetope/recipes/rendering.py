@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any
 
-from jinja2 import StrictUndefined, Template, TemplateError, meta, nodes
+from jinja2 import StrictUndefined, Template, TemplateError, TemplateSyntaxError
 from jinja2.sandbox import SandboxedEnvironment
 
 from vancetope.errors import ConfigError
-from vancetope.recipes.recipe import Params, Recipe
+from vancetope.recipes.recipe import Recipe
+from vancetope.recipes.template_check import check
 
 VARIABLES = (
     "tier",
@@ -28,6 +28,7 @@ VARIABLES = (
     "prompt",
 )
 MAX_PROMPT = 1024 * 1024
+MAX_PROBLEM = 400
 
 
 def system_prompt(recipe: Recipe, variables: Mapping[str, Any], instructions: str = "") -> str:
@@ -36,14 +37,26 @@ def system_prompt(recipe: Recipe, variables: Mapping[str, Any], instructions: st
     `variables` are those named in `VARIABLES`; the last two are empty in a chat. Raises `ConfigError` naming the recipe
     and what its template got wrong.
     """
-    parts = [_rendered(each, variables, recipe.name) for each in (recipe.promptPrefix, *_ending(recipe))]
+    parts = [_rendered(recipe, key, text, variables) for key, text in _templates(recipe)]
     return "\n\n".join(part for part in (*parts, instructions.strip()) if part)
 
 
-def _ending(recipe: Recipe) -> tuple[str, ...]:
+def check_templates(recipe: Recipe) -> None:
+    """Raises `ConfigError` naming the recipe and the key of a template that cannot work, in whichever branch."""
+    for key, text in _templates(recipe):
+        try:
+            _template(text)
+        except Exception as error:  # the compiler of a template raises what it likes, RecursionError among it
+            raise ConfigError(f"{recipe.where}: {key}: {_problem(error)}") from None
+
+
+def _templates(recipe: Recipe) -> tuple[tuple[str, str], ...]:
+    """The recipe's templates, each with the key that it stands under."""
+    prefix = ("promptPrefix", recipe.promptPrefix)
     if recipe.engine == "jeltz":
-        return ()
-    return (recipe.respondPrompt if recipe.respondPrompt is not None else _respond_block(),)
+        return (prefix,)
+    own = recipe.respondPrompt
+    return (prefix, ("respondPrompt", own if own is not None else _respond_block()))
 
 
 class _Sandbox(SandboxedEnvironment):
@@ -68,19 +81,8 @@ def _environment() -> SandboxedEnvironment:
 def _template(text: str) -> Template:
     """The compiled template. Raises `TemplateError` for one that uses what is not there, in whichever branch."""
     tree = _environment().parse(text)
-    known = {*VARIABLES, *_environment().globals}
-    for name in sorted(meta.find_undeclared_variables(tree) - known):
-        raise TemplateError(f"there is no variable {name!r}; {_instead(name, VARIABLES)}")
-    for each in tree.find_all(nodes.Getattr):
-        of_params = isinstance(each.node, nodes.Name) and each.node.name == "params"
-        if of_params and each.attr not in Params.model_fields and not hasattr(dict, each.attr):
-            raise TemplateError(f"there is no params.{each.attr}; {_instead(each.attr, tuple(Params.model_fields))}")
+    check(tree, _environment(), VARIABLES)
     return _environment().from_string(tree)
-
-
-def _instead(name: str, known: tuple[str, ...]) -> str:
-    near = get_close_matches(name, known, n=1, cutoff=0.5)
-    return f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
 
 
 @cache
@@ -88,13 +90,19 @@ def _respond_block() -> str:
     return files("vancetope.recipes").joinpath("respond.md.j2").read_text("utf-8")
 
 
-def _rendered(template: str, variables: Mapping[str, Any], name: str) -> str:
+def _rendered(recipe: Recipe, key: str, text: str, variables: Mapping[str, Any]) -> str:
     try:
-        return _whole(_template(template), variables).strip()
+        return _whole(_template(text), variables).strip()
     except Exception as error:  # a template is a program: whatever it raises is its author's to mend
-        kind = "" if isinstance(error, TemplateError) else f"{type(error).__name__}: "
-        problem = " ".join(f"{kind}{error}".split())
-        raise ConfigError(f"recipe {name}: its prompt cannot be rendered: {problem}") from None
+        raise ConfigError(f"{recipe.where}: {key}: cannot be rendered: {_problem(error)}") from None
+
+
+def _problem(error: Exception) -> str:
+    """What a template got wrong, on one line."""
+    kind = "" if isinstance(error, TemplateError) else f"{type(error).__name__}: "
+    line = f"line {error.lineno} of the template: " if isinstance(error, TemplateSyntaxError) else ""
+    text = " ".join(f"{line}{kind}{error.message if isinstance(error, TemplateError) else error}".split())
+    return text if len(text) <= MAX_PROBLEM else f"{text[:MAX_PROBLEM]}…"
 
 
 def _whole(template: Template, variables: Mapping[str, Any]) -> str:
