@@ -7,8 +7,9 @@ from typing import Any
 
 from vancetope.backends.base import CallPiece, Piece, TextPiece, ThinkingPiece
 from vancetope.backends.openai.arguments import Arguments
+from vancetope.backends.openai.carried import joined
 from vancetope.backends.openai.failures import Where, broken, failed_inside
-from vancetope.backends.openai.reading import arguments_in, refusal_in, text_in, thinking_in
+from vancetope.backends.openai.reading import arguments_in, failure_in, refusal_in, text_in, thinking_in
 from vancetope.backends.openai.sse import DONE, Sent, values
 from vancetope.messages import Reply
 
@@ -47,6 +48,8 @@ class Assembly:
         self._tell = tell
         self._text: list[str] = []
         self._thinking: list[str] = []
+        self._thinking_field = "thinking"  # what goes back to the server has another name
+        self._details: list[Any] = []
         self._refusal: list[str] = []
         self._calls: list[_Call] = []
         self._by_index: dict[object, _Call] = {}  # the last of each
@@ -90,9 +93,11 @@ class Assembly:
         """The whole answer, in the shape of one that did not stream."""
         self._tell_last_name()
         message: dict[str, Any] = {"role": "assistant", "content": "".join(self._text)}
-        for field, parts in (("reasoning_content", self._thinking), ("refusal", self._refusal)):
+        for field, parts in ((self._thinking_field, self._thinking), ("refusal", self._refusal)):
             if parts:
                 message[field] = "".join(parts)
+        if self._details:
+            message["reasoning_details"] = joined(self._details)
         if self._calls:
             message["tool_calls"] = [
                 {"id": call.id, "function": {"name": call.name, "arguments": str(call.arguments)}}
@@ -116,9 +121,14 @@ class Assembly:
         if not isinstance(delta, dict):
             return
         self._note_end_turn(delta)
-        if thinking := thinking_in(delta):
+        thinking, field = thinking_in(delta)
+        if thinking:
+            if field in ("reasoning_content", "reasoning"):
+                self._thinking_field = field
             self._thinking.append(thinking)
             self._tell(ThinkingPiece(thinking))
+        if isinstance(details := delta.get("reasoning_details"), list):
+            self._details += details
         if text := text_in(delta.get("content")):
             self._text.append(text)
             self._tell(TextPiece(text))
@@ -207,7 +217,7 @@ def take(event: Sent, assembly: Assembly, where: Where) -> None:
         if value == DONE:
             assembly.done = True
             return
-        error = value.get("error") if isinstance(value, dict) else None
+        error = (value.get("error") or failure_in(value)) if isinstance(value, dict) else None
         if error or event.name == "error":
             if not assembly.complete:
                 raise failed_inside(where, error or value)

@@ -6,6 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from vancetope.backends.openai.carried import carried_in
+from vancetope.backends.openai.profiles import PROFILES, Profile
 from vancetope.messages import Call, Finish, Reply, Usage
 
 # Characters of a token, where the server does not count.
@@ -13,6 +15,10 @@ TOKEN = 4
 
 # Nobody has written so many tokens; infinity, and what no float can hold, are no count at all.
 MOST_TOKENS = 10**12
+MOST_DOLLARS = 10**6
+
+_CACHED = ("prompt_cache_hit_tokens", "cached_tokens", "cache_read_input_tokens")
+_CACHE_WRITE = ("cache_write_tokens", "cache_creation_tokens")
 
 _FINISH = {
     "stop": Finish.STOP,
@@ -43,10 +49,19 @@ class NoReply(ValueError):
     """The JSON is no answer to a chat completion."""
 
 
-def reply_in(data: Any, *, characters: int, limit: int | None, requests: int = 1) -> Reply:
+def reply_in(
+    data: Any,
+    *,
+    characters: int,
+    limit: int | None,
+    requests: int = 1,
+    profile: Profile = PROFILES["local"],
+    asked: str = "",
+) -> Reply:
     """The reply in an answer that did not stream. Raises `NoReply` where there is no list of choices.
 
-    `characters` is the length of the request, for the estimate where the server does not count tokens.
+    `characters` is the length of the request, for the estimate where the server does not count tokens; `asked` is the
+    model that the request named.
     """
     if not isinstance(data, dict) or not isinstance(choices := data.get("choices"), list):
         raise NoReply("it holds no choices")
@@ -55,7 +70,7 @@ def reply_in(data: Any, *, characters: int, limit: int | None, requests: int = 1
     if not isinstance(message, dict):
         message = {}
     text = text_in(message.get("content"))
-    thinking = thinking_in(message)
+    thinking, _ = thinking_in(message)
     finish = finish_in(choice.get("finish_reason"))
     if (refusal := refusal_in(message)).strip():
         text += refusal
@@ -73,7 +88,29 @@ def reply_in(data: Any, *, characters: int, limit: int | None, requests: int = 1
         requests=requests,
         limit=limit,
         model=model if isinstance(model, str) else "",
+        cost=cost_in(data.get("usage")) if profile.states_cost else None,
+        carried=carried_in(message, profile, asked),
     )
+
+
+def filtered(characters: int, limit: int | None, requests: int) -> Reply:
+    """The reply of a server that let nothing of the request pass its filter; what it read is counted."""
+    usage = usage_in(None, characters, 0)
+    return Reply(finish=Finish.CONTENT_FILTER, usage=usage, requests=requests, limit=limit)
+
+
+def failure_in(data: Any) -> Any:
+    """The failure in an answer, or a chunk of one, that has the form of a good one; null if there is none.
+
+    A reply is one all the same where an error stands beside it, but not where its choice says that it ended by one.
+    """
+    if not isinstance(data, Mapping):
+        return None
+    choices = data.get("choices")
+    choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], Mapping) else {}
+    if choice.get("error") or choice.get("finish_reason") == "error":
+        return choice.get("error") or data.get("error") or {"message": "it stopped with an error", "code": 502}
+    return None if choices else data.get("error")
 
 
 def finish_in(value: object) -> Finish:
@@ -88,21 +125,24 @@ def text_in(content: object, depth: int = 4) -> str:
     if depth == 0:
         return ""
     if isinstance(content, dict):
-        return text_in(content.get("text", content.get("content")), depth - 1) if _is_text(content) else ""
+        text = next((content[name] for name in ("text", "content", "summary") if name in content), None)
+        return text_in(text, depth - 1) if _is_text(content) else ""
     if isinstance(content, list):
         return "".join([text_in(part, depth - 1) for part in content])
     return ""
 
 
-def thinking_in(message: Mapping[str, Any]) -> str:
-    """What the model thought, under the first of the names that servers use which holds any."""
+def thinking_in(message: Mapping[str, Any]) -> tuple[str, str]:
+    """What the model thought, under the first of the names that servers use which holds any, and that name."""
     for field in ("reasoning_content", "reasoning", "thinking"):
         if (value := message.get(field)) and (found := text_in(value)):
-            return found
+            return found, field
+    if details := message.get("reasoning_details"):
+        return text_in(details), "reasoning_details"
     if not isinstance(content := message.get("content"), list):
-        return ""
+        return "", ""
     thoughts = [part for part in content if isinstance(part, dict) and part.get("type") == "thinking"]
-    return "".join(text_in(part.get("thinking")) for part in thoughts)
+    return "".join(text_in(part.get("thinking")) for part in thoughts), "content"
 
 
 def refusal_in(message: Mapping[str, Any]) -> str:
@@ -144,17 +184,28 @@ def usage_in(usage: object, asked: int, written: int) -> Usage:
     made = _count(counts, "completion_tokens", "output_tokens")
     # A prompt of zero tokens does not exist: such a server fills the fields without counting.
     guessed = given == 0 or (made == 0 and written > 0)
-    inner = [
-        details if isinstance(details := counts.get(name), dict) else {}
-        for name in ("prompt_tokens_details", "completion_tokens_details")
-    ]
+    read = _details(counts, "prompt_tokens_details", "input_tokens_details")
+    wrote = _details(counts, "completion_tokens_details", "output_tokens_details")
     return Usage(
         input_tokens=given or max(1, asked // TOKEN),
         output_tokens=made or -(-written // TOKEN),
-        cached_tokens=_count(inner[0], "cached_tokens") or _count(counts, "prompt_cache_hit_tokens"),
-        thinking_tokens=_count(inner[1], "reasoning_tokens"),
+        cached_tokens=_count(read, "cached_tokens") or _count(counts, *_CACHED),
+        cache_write_tokens=_count(read, *_CACHE_WRITE) or _count(counts, "cache_creation_input_tokens"),
+        thinking_tokens=_count(wrote, "reasoning_tokens") or _count(counts, "reasoning_tokens"),
         estimated=guessed,
     )
+
+
+def cost_in(usage: object) -> float | None:
+    """What the server says that the reply cost, in US dollars. Where the caller's own account at a provider pays for the
+    model, both parts of the price."""
+    if not isinstance(usage, dict):
+        return None
+    cost = _dollars(usage.get("cost"))
+    details = usage.get("cost_details")
+    if cost is not None and usage.get("is_byok") is True and isinstance(details, dict):
+        cost += _dollars(details.get("upstream_inference_cost")) or 0.0
+    return cost
 
 
 def _is_text(part: Mapping[str, Any]) -> bool:
@@ -174,6 +225,16 @@ def _call(item: object) -> Call:
         name if isinstance(name, str) else "",
         arguments_in(function.get("arguments")),
     )
+
+
+def _details(counts: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
+    return next((found for name in names if isinstance(found := counts.get(name), dict)), {})
+
+
+def _dollars(value: object) -> float | None:
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < MOST_DOLLARS:
+        return float(value)
+    return None
 
 
 def _count(counts: Mapping[str, Any], *fields: str) -> int:

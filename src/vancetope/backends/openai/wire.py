@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
 from vancetope.backends.base import Request
+from vancetope.backends.openai.carried import carried_back
+from vancetope.backends.openai.efforts import effort_of
 from vancetope.backends.openai.profiles import Profile
 from vancetope.errors import ConfigError
-from vancetope.messages import Assistant, Call, File, Image, Part, Result, ToolSpec, User
+from vancetope.messages import Call, File, Image, Part, Result, ToolSpec, User
 from vancetope.schema.strict import NotJson, parse
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -20,11 +22,14 @@ _NOT_IN_NAME = re.compile(r"[^A-Za-z0-9_-]")
 
 
 def body_of(request: Request, profile: Profile, *, stream: bool) -> dict[str, Any]:
-    """The JSON body. `settings.extra` is merged last, so it can change anything but whether the reply streams."""
+    """The JSON body. `settings.extra` is merged last, so it can change anything but whether the reply streams.
+
+    Raises `ConfigError` for a model that cannot think as it is told to beside tools.
+    """
     messages: list[dict[str, Any]] = []
     if request.system:
         messages.append({"role": "system", "content": request.system})
-    messages += _messages(request.messages, profile)
+    messages += _messages(request, profile)
     body: dict[str, Any] = {"model": request.model, "messages": messages}
     if request.tools:
         body["tools"] = [_tool(tool) for tool in request.tools]
@@ -40,6 +45,7 @@ def body_of(request: Request, profile: Profile, *, stream: bool) -> dict[str, An
         body[profile.max_tokens_field] = settings.max_tokens
     if settings.seed is not None:
         body["seed"] = settings.seed
+    body.update(effort_of(profile.efforts, request.model, settings.thinking, tools=bool(request.tools)))
     if stream and profile.stream_usage:
         body["stream_options"] = {"include_usage": True}
     body.update(settings.extra)
@@ -70,21 +76,24 @@ def limit_of(body: Mapping[str, Any]) -> int | None:
     return None
 
 
-def _messages(messages: Sequence[User | Assistant | Result], profile: Profile) -> list[dict[str, Any]]:
+def _messages(request: Request, profile: Profile) -> list[dict[str, Any]]:
     said = _unmarked if profile.reads_markers else str
     written: list[dict[str, Any]] = []
-    for message in messages:
+    for message in request.messages:
         if isinstance(message, User):
             content = message.content
             parts = said(content) if isinstance(content, str) else [_part(part, said) for part in content]
             written.append({"role": "user", "content": parts})
         elif isinstance(message, Result):
             written.append({"role": "tool", "tool_call_id": message.call_id, "content": said(message.text)})
-        elif message.calls:
-            calls = [_call(call, profile.raw_arguments) for call in message.calls]
-            written.append({"role": "assistant", "content": said(message.text) or None, "tool_calls": calls})
         else:
-            written.append({"role": "assistant", "content": said(message.text)})
+            reply: dict[str, Any] = {"role": "assistant", "content": said(message.text)}
+            if message.calls:
+                reply["content"] = reply["content"] or None
+                reply["tool_calls"] = [_call(call, profile.raw_arguments) for call in message.calls]
+            if message.carried:
+                reply.update(carried_back(message.carried, profile, request.model, said))
+            written.append(reply)
     return written
 
 
