@@ -205,6 +205,14 @@ RESULT_READ_UNKNOWN = "there is no result with the handle {handle}; {known}"
 RESULT_READ_PAST = "the result {handle} has only {size:,} characters"
 RESULT_READ_PIECE = "[{handle}: characters {start} to {end} of {size}{more}]\n"
 
+TOOL_DESCRIBE = (
+    "Tell what more tools do and which arguments they take. Ask here before you use one of them for the first time, "
+    "for several at once if you like; afterwards call it like every other tool. They are:"
+)
+TOOL_DESCRIBE_NAMES = "the names of the tools to describe"
+TOOL_DESCRIBE_NEAR = "There is no tool {name} in this list. Did you mean {near}?"
+TOOL_DESCRIBE_UNKNOWN = "There is no tool {name} in this list. It has: {known}."
+
 CLOCK = "Tell the current date, weekday and time, with the zone's name and its UTC offset."
 CLOCK_TIMEZONE = (
     "an IANA time zone (Europe/Paris), or the city in its name (Paris, New York); null for this machine's time zone"
