@@ -251,6 +251,14 @@ def pull_command(model: opt.PullName = None) -> int:
     return _unless_unread(lambda: pull(model))
 
 
+@app.command("recipes")
+def recipes_command(name: opt.RecipeShown = None, as_json: opt.OneJson = False) -> int:
+    """Which recipes there are and where each comes from, or one of them as it stands."""
+    from vancetope.cli.recipes import recipes
+
+    return _unless_unread(lambda: recipes(name, as_json=as_json))
+
+
 def _unless_unread(command: Callable[[], int]) -> int:
     """The exit code of a command, or of a command that nobody reads any more: the parser would call that a failure."""
     try:

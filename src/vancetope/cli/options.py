@@ -27,8 +27,12 @@ Model: TypeAlias = Annotated[
 Local: TypeAlias = Annotated[bool, typer.Option("--local", help="Stay on this machine: the same as --model local:")]
 Yes: TypeAlias = Annotated[bool, typer.Option("--yes", "-y", help="Say yes to every question.")]
 RecipeName: TypeAlias = Annotated[
-    str | None, typer.Option("--recipe", "-r", metavar="RECIPE", help="A bundled recipe or a .yaml file.")
+    str | None, typer.Option("--recipe", "-r", metavar="RECIPE", help="A recipe by its name, or a .yaml file.")
 ]
+RecipeShown: TypeAlias = Annotated[
+    str | None, typer.Argument(metavar="NAME", help="The one to show; a .yaml file is checked and shown, too.")
+]
+OneJson: TypeAlias = Annotated[bool, typer.Option("--json", help="One line of JSON on stdout, for programs.")]
 TurnEndWish: TypeAlias = Annotated[TurnEndOption | None, typer.Option("--turn-end", help="How a turn may end.")]
 EnforcementWish: TypeAlias = Annotated[
     EnforcementOption | None, typer.Option("--enforcement", help="How the contract reaches the model.")

@@ -90,14 +90,15 @@ def listed(folders: Sequence[Path] = ()) -> tuple[Found, ...]:
     return tuple(_found(name, places, folders) for name, places in sorted(_places(folders).items()))
 
 
-def text_of(found: Found) -> str:
-    """The text of a recipe's file. Raises `ConfigError` where it cannot be read."""
-    if found.path is None:
-        return _bundled_text(found.name)
+def text_of(recipe: Recipe) -> str:
+    """The text of a loaded recipe's file, "" for one that was made in Python. Raises `ConfigError` where it cannot be
+    read any more."""
+    if recipe.source in ("", "bundled"):
+        return _bundled_text(recipe.name) if recipe.source else ""
     try:
-        return found.path.read_text("utf-8")
+        return Path(recipe.source).read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError):
-        raise ConfigError(f"the recipe {found.path} cannot be read") from None
+        raise ConfigError(f"the recipe {recipe.source} cannot be read") from None
 
 
 def _found(name: str, places: Sequence[Place], folders: Sequence[Path]) -> Found:

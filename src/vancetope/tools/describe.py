@@ -53,7 +53,7 @@ def _spec(deferred: Mapping[str, Tool]) -> ToolSpec:
     listed = "\n".join(f"- {name}: {_line(each.spec)}" for name, each in deferred.items())
     names = {
         "type": "array",
-        "items": {"type": "string", "examples": list(deferred)},
+        "items": {"type": "string", "examples": list(deferred)[:3]},
         "minItems": 1,
         "description": sentences.TOOL_DESCRIBE_NAMES,
     }
