@@ -90,7 +90,9 @@ async def test_an_ordinary_reply_carries_everything_that_the_server_said() -> No
         requests=1,
         limit=64,
         model="m-1",
+        carried=reply.carried,
     )
+    assert json.loads(reply.carried)["reasoning_content"] == "hm"
 
 
 # name, message, finish reason, what else the choice and the answer hold -> the fields of the reply that it must give

@@ -25,8 +25,8 @@ def carried_in(message: Mapping[str, Any], profile: Profile, model: str) -> str:
 
 
 def carried_back(text: str, profile: Profile, model: str, said: Callable[[str], str]) -> dict[str, Any]:
-    """The fields of a message that carries this: none where it came from elsewhere. `said` is applied to plain thinking;
-    details may be signed and stay as they are."""
+    """The fields of a message that carries this: none where it came from elsewhere. `said` is applied to plain
+    thinking; details may be signed and stay as they are."""
     if not text:
         return {}
     try:

@@ -113,8 +113,8 @@ LLAMACPP: Efforts = (
   another API); those among them that cannot be kept from thinking have no such way out.
 - `AZURE`: the same models; one page says of gpt-5 and later what OpenAI's says.
 - `OPENROUTER`: "minimal" for models that answer "Reasoning is mandatory for this endpoint" to "none".
-- `VLLM`: the page "Reasoning outputs"; each family's template has a name of its own for the switch, and passes over the
-  others. The tokenizers of Mistral refuse arguments for a template. `reasoning_effort: none` is a 400 in older versions.
+- `VLLM`: the page "Reasoning outputs"; each family's template has a name of its own for the switch, and passes over
+  the others. Mistral's tokenizers refuse arguments for a template. The effort "none" is a 400 in older versions.
 - `LLAMACPP`: its server's page: "none" turns thinking off, other words are for the template.
 - `ANY`: Ollama and LM Studio both take "none" to "high".
 """

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import Any, ClassVar
 
@@ -15,6 +12,7 @@ import httpx
 
 from vancetope.backends.openai.mask import mask
 from vancetope.backends.openai.profiles import Profile
+from vancetope.backends.openai.waiting import retry_after
 from vancetope.errors import (
     AuthRefused,
     ConfigError,
@@ -44,6 +42,7 @@ _TOO_LONG = (
     "longer than the maximum model length",
     "exceeds the maximum number of tokens",
 )
+_FILTERED = ("content_filter", "responsibleaipolicyviolation", "invalid_prompt", "content exists risk")
 _QUOTA = ("insufficient_quota", "billing_hard_limit_reached", "insufficient balance", "credit balance is too low")
 # The status that a failure inside a stream would have had, by its type or code.
 _STATUS = {
@@ -65,6 +64,10 @@ class QuotaSpent(RateLimited):
     retryable: ClassVar[bool] = False
 
 
+class PromptFiltered(RequestRejected):
+    """The model's server let nothing of the request pass its content filter."""
+
+
 @dataclass(frozen=True, slots=True)
 class Where:
     """The server and model that a failure is about. `secrets` never appear in its sentences."""
@@ -81,10 +84,14 @@ class Where:
 def failed(where: Where, status: int, body: str, headers: Mapping[str, str]) -> ModelError:
     """The error for an answer with this status (3xx, 4xx, 5xx)."""
     data = _json(body)
+    wait = retry_after({**_headers_behind(data), **headers}, limited=status == HTTPStatus.TOO_MANY_REQUESTS)
+    if status == HTTPStatus.PAYMENT_REQUIRED and wait is not None:
+        status = HTTPStatus.TOO_MANY_REQUESTS.value  # the credit that is missing now will be back: requests hold it
     words = f"{_codes(data)} {_message(data) or body}"
-    found = _failure(where, status, words, said_in(data, body, where.secrets), headers.get("location", ""))
+    said = said_in(data, body, where.secrets)
+    found = _filtered(where, status, data, said) or _failure(where, status, words, said, headers.get("location", ""))
     found.status = status
-    found.retry_after = retry_after(headers)
+    found.retry_after = wait
     return found
 
 
@@ -96,7 +103,8 @@ def failed_inside(where: Where, error: object) -> ModelError:
     if status is None:
         status = next((_STATUS[code] for code in codes if code in _STATUS), None)
     words = f"{_codes(data)} {_message(data) or ''}"
-    found = _failure(where, status or 500, words, said_in(data, "", where.secrets), "")
+    said = said_in(data, "", where.secrets)
+    found = _filtered(where, status or 500, data, said) or _failure(where, status or 500, words, said, "")
     found.status = status
     return found
 
@@ -151,23 +159,22 @@ def said_in(data: Any, body: str, secrets: tuple[str, ...]) -> str:
     return f'"{text}"' if text else ""
 
 
-def retry_after(headers: Mapping[str, str]) -> float | None:
-    """The seconds that a server asks us to wait, from `Retry-After` (seconds or a date) or its milliseconds twin."""
-    for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
-        value = headers.get(name, "").strip()
-        if not value:
-            continue
-        try:
-            seconds = float(value) * unit
-        except ValueError:
-            try:
-                date = parsedate_to_datetime(value)
-            except ValueError:
-                continue
-            seconds = (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp() - datetime.now(UTC).timestamp()
-        if math.isfinite(seconds):
-            return max(0.0, seconds)
-    return None
+def _filtered(where: Where, status: int, data: Any, said: str) -> PromptFiltered | None:
+    """The error for a prompt that was held back for what it says, if it was: a 400 with a code of its own, or a 403
+    that names reasons."""
+    error = data.get("error") if isinstance(data, Mapping) else None
+    if not isinstance(error, Mapping):
+        return None
+    inner, metadata = error.get("innererror"), error.get("metadata")
+    words = f"{_codes(data)} {_codes(inner)}".lower()
+    if status == HTTPStatus.FORBIDDEN:
+        found = isinstance(metadata, Mapping) and ("flagged_input" in metadata or "reasons" in metadata)
+    else:
+        found = status < 500 and (
+            any(word in words for word in _FILTERED) or _FILTERED[-1] in (_message(data) or "").lower()
+        )
+    told = f": {said}" if said else ""
+    return PromptFiltered(f"{where} holds the request back for what it says ({status}){told}.") if found else None
 
 
 def _failure(where: Where, status: int, words: str, said: str, location: str) -> ModelError:
@@ -219,10 +226,30 @@ def _message(data: Any, depth: int = DEEPEST) -> str | None:
         return next((found for item in data if (found := _message(item, depth - 1))), None)
     if not isinstance(data, Mapping):
         return None
+    if found := _behind(data.get("metadata"), depth):
+        return found
     for name in ("error", "message", "detail", "errors", "msg", "error_description"):
         if found := _message(data.get(name), depth - 1):
             return found
     return None
+
+
+def _behind(metadata: Any, depth: int) -> str | None:
+    """The words of the provider behind a router, which itself says only that there was an error."""
+    if not isinstance(metadata, Mapping) or not (raw := metadata.get("raw")):
+        return None
+    data = (_json(raw) or raw) if isinstance(raw, str) else raw
+    found = _message(data, depth - 1)
+    provider = metadata.get("provider_name")
+    return f"{provider}: {found}" if found and isinstance(provider, str) else found
+
+
+def _headers_behind(data: Any) -> dict[str, str]:
+    """The headers of the provider behind a router, which gives them in the body."""
+    error = data.get("error") if isinstance(data, Mapping) else None
+    metadata = error.get("metadata") if isinstance(error, Mapping) else None
+    headers = metadata.get("headers") if isinstance(metadata, Mapping) else None
+    return {str(name).lower(): str(each) for name, each in headers.items()} if isinstance(headers, Mapping) else {}
 
 
 def _json(body: str) -> Any:

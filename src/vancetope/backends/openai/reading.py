@@ -197,8 +197,8 @@ def usage_in(usage: object, asked: int, written: int) -> Usage:
 
 
 def cost_in(usage: object) -> float | None:
-    """What the server says that the reply cost, in US dollars. Where the caller's own account at a provider pays for the
-    model, both parts of the price."""
+    """What the server says that the reply cost, in US dollars. Where the caller's own account at a provider pays for
+    the model, both parts of the price."""
     if not isinstance(usage, dict):
         return None
     cost = _dollars(usage.get("cost"))
