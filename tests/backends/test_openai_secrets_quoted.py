@@ -23,7 +23,7 @@ from vancetope.errors import ConfigError, ModelError
 from vancetope.events import Event
 from vancetope.journal import RecordingJournal
 from vancetope.messages import User
-from vancetope.settings import settings_from
+from vancetope.settings import Server, Settings
 
 SECRET = "MARKED-secret-0123456789"
 PLACES = {
@@ -69,7 +69,7 @@ async def test_a_secret_that_the_server_quotes_is_masked_everywhere(place: str) 
 
 def test_settings_do_not_show_the_secrets_of_a_servers_url() -> None:
     url = f"http://me:{SECRET}@127.0.0.1:1/v1?key={SECRET}"
-    assert SECRET not in repr(settings_from({"servers": {"lab": {"kind": "vllm", "url": url}}}))
+    assert SECRET not in repr(Settings(servers={"lab": Server("lab", "vllm", url=url)}))
 
 
 @pytest.mark.parametrize("url", [SECRET, f"http://h/v1?key={SECRET} x", f"http://h:99999999/v1?key={SECRET}"])
@@ -133,7 +133,7 @@ def test_no_part_of_a_base_url_that_cannot_be_is_shown(url: str) -> None:
     while seen is not None:
         assert SECRET not in str(seen)
         seen = seen.__cause__ or seen.__context__
-    choice = choose("lab:m", None, settings_from({"servers": {"lab": {"kind": "vllm", "url": url}}}))
+    choice = choose("lab:m", None, Settings(servers={"lab": Server("lab", "vllm", url=url)}))
     assert SECRET not in f"{choice} {choice!r}"
 
 
