@@ -13,6 +13,7 @@ from typing import Any
 
 FORMATS = {
     "openai": "date-time time date duration email hostname ipv4 ipv6 uuid",
+    "azure": "",
     "anthropic": "date-time time date duration email hostname uri ipv4 ipv6 uuid",
     "gemini": "date-time date time",
     "llguidance": "date-time time date duration email hostname ipv4 ipv6 uuid",
@@ -24,6 +25,7 @@ FORMATS = {
 ALLOWED = {
     "openai": "type properties required additionalProperties items enum const anyOf $ref $defs description title "
     "pattern format multipleOf maximum exclusiveMaximum minimum exclusiveMinimum minItems maxItems",
+    "azure": "type properties required additionalProperties items enum const anyOf $ref $defs description title",
     "anthropic": "type properties required additionalProperties items enum const anyOf allOf $ref $defs definitions "
     "description title default format pattern minItems",
     "gemini": "$id $defs $ref $anchor type format title description enum items prefixItems minItems maxItems minimum "
@@ -37,7 +39,8 @@ ALLOWED = {
 }
 ALLOWED["ollama"] = ALLOWED["gbnf"]
 ALLOWED["xgrammar"] = ALLOWED["gbnf"]
-CLOSED = {"openai", "anthropic"}
+CLOSED = {"openai", "azure", "anthropic"}
+STRICT = {"openai", "azure"}
 TYPES = {"object", "array", "string", "number", "integer", "boolean", "null"}
 OWN = {
     "object": {"properties", "required", "additionalProperties"},
@@ -133,7 +136,7 @@ def _objects(profile: str, node: dict[str, Any], path: str, schema: dict[str, An
         return "required names that are no properties"
     if profile in CLOSED and extras is not False:
         return "an open object"
-    if profile == "openai" and required != [*properties]:
+    if profile in STRICT and required != [*properties]:
         return "not every property is required"
     if profile == "anthropic" and not all(re.fullmatch(r"[a-zA-Z0-9_.-]{1,64}", name) for name in properties):
         return "an unusual property name"
@@ -208,7 +211,7 @@ def _whole(profile: str, schema: dict[str, Any]) -> str:
     if "$ref" in schema:
         return "root: a reference"
     if "anyOf" in schema:
-        if profile == "openai":
+        if profile in STRICT:
             return "root: a union"
         return "" if all("object" in kinds(each) for each in schema["anyOf"]) else "root: a union of other things"
     if kinds(schema) != ["object"]:
@@ -229,16 +232,17 @@ def _counts(profile: str, schema: dict[str, Any]) -> str:
         return "too many optional parameters" if optional > 24 else "too many unions" if unions > 16 else ""
     if profile == "gemini":
         return "too many items" if sum(node.get("maxItems", 0) for node in every) > 960 else ""
-    if profile != "openai":
+    if profile not in STRICT:
         return ""
+    most_properties, most_values, most_levels = (5_000, 1_000, 10) if profile == "openai" else (100, 500, 5)
     enums = [node["enum"] for node in every if "enum" in node]
     texts = [sum(len(each) for each in values if isinstance(each, str)) for values in enums]
     names = sum(len(name) for node in every for key in ("properties", "$defs") for name in node.get(key, ()))
-    if properties > 5_000 or sum(map(len, enums)) > 1_000 or sum(texts) + names > 120_000:
+    if properties > most_properties or sum(map(len, enums)) > most_values or sum(texts) + names > 120_000:
         return "more properties, enum values or text than allowed"
     if any(len(values) > 250 and text > 15_000 for values, text in zip(enums, texts, strict=True)):
         return "more text in an enum than allowed"
-    return "more than 10 levels" if _levels(schema, schema, ()) > 10 else ""
+    return f"more than {most_levels} levels" if _levels(schema, schema, ()) > most_levels else ""
 
 
 def _below(node: dict[str, Any]) -> Iterator[dict[str, Any]]:

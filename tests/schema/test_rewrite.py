@@ -483,6 +483,8 @@ def test_large_unions_stay_and_many_unions_do_not_explode() -> None:
     ("profile", "schema", "held", "said"),
     [
         ("openai", {"type": "string", "minLength": 2}, {"type": "string"}, "At least 2 characters"),
+        ("azure", {"type": "integer", "minimum": 2}, {"type": "integer"}, "At least 2"),
+        ("azure", {"type": "string", "format": "date"}, {"type": "string"}, "Of the format date"),
         ("llguidance", {"type": "string", "minLength": 2.0}, {"type": "string", "minLength": 2}, ""),
         ("xgrammar", {"type": "string", "maxLength": 2}, {"type": "string"}, "At most 2 characters"),
         ("gbnf", {"type": "string", "maxLength": 5_000}, {"type": "string"}, "At most 5000 characters"),
@@ -672,6 +674,8 @@ def test_a_mix_of_drafts_is_refused() -> None:
         ("openai", obj("v", v={"enum": [f"v{at}" for at in range(1_001)]}), "too_many_values"),
         ("openai", obj("v", v={"enum": [f"{at:03}" * 20 for at in range(300)]}), "too_large"),
         ("openai", obj(**{"p" * 900 + str(at): TEXT for at in range(140)}), "too_large"),
+        ("azure", obj(**{f"p{at}": TEXT for at in range(101)}), "too_many_properties"),
+        ("azure", obj("v", v={"enum": [f"v{at}" for at in range(501)]}), "too_many_values"),
         ("anthropic", obj(**{f"p{at}": TEXT for at in range(25)}), "too_many_optional"),
         (
             "anthropic",

@@ -130,6 +130,15 @@ PROFILES: Mapping[str, Profile] = {
     each.name: each
     for each in (
         _OPENAI,
+        replace(
+            _OPENAI,
+            name="azure",
+            keywords=_BASE,
+            formats=frozenset(),
+            max_depth=5,
+            max_properties=100,
+            max_enum_values=500,
+        ),
         _ANTHROPIC,
         _GEMINI,
         _LLGUIDANCE,
@@ -141,6 +150,8 @@ PROFILES: Mapping[str, Profile] = {
 """The profiles by name. Where the facts come from:
 
 - `openai`: OpenAI's guide "Structured model outputs", section "Supported schemas". Formats outside its list are a 400.
+- `azure`: Microsoft's page "Structured outputs": the same as OpenAI's, without the keywords of single types. The number
+  of enum values is the one in its refusals.
 - `anthropic`: Claude's guide "Structured outputs", sections "JSON Schema limitations" and "Schema complexity limits";
   the form of property names is the one that the Messages API demands of tools.
 - `gemini`: the reference of `GenerationConfig.responseJsonSchema`. That cyclic references are unrolled "to a limited
