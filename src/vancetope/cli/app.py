@@ -259,6 +259,14 @@ def recipes_command(name: opt.RecipeShown = None, as_json: opt.OneJson = False) 
     return _unless_unread(lambda: recipes(name, as_json=as_json))
 
 
+@app.command("settings")
+def settings_command(name: opt.SettingShown = None, as_json: opt.OneJson = False) -> int:
+    """What holds here and who says it: the environment, the project, the tenant; and which secrets are set."""
+    from vancetope.cli.settings import settings
+
+    return _unless_unread(lambda: settings(name, as_json=as_json))
+
+
 def _unless_unread(command: Callable[[], int]) -> int:
     """The exit code of a command, or of a command that nobody reads any more: the parser would call that a failure."""
     try:

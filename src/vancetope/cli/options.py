@@ -32,6 +32,9 @@ RecipeName: TypeAlias = Annotated[
 RecipeShown: TypeAlias = Annotated[
     str | None, typer.Argument(metavar="NAME", help="The one to show; a .yaml file is checked and shown, too.")
 ]
+SettingShown: TypeAlias = Annotated[
+    str | None, typer.Argument(metavar="KEY", help="The one to show, or a group such as budgets.")
+]
 OneJson: TypeAlias = Annotated[bool, typer.Option("--json", help="One line of JSON on stdout, for programs.")]
 TurnEndWish: TypeAlias = Annotated[TurnEndOption | None, typer.Option("--turn-end", help="How a turn may end.")]
 EnforcementWish: TypeAlias = Annotated[

@@ -27,7 +27,7 @@ VARIABLES: Mapping[str, str] = {
     "OLLAMA_API_KEY": "Ollama",
     "LLAMA_API_KEY": "llama.cpp",
     "VLLM_API_KEY": "vLLM",
-    "LMSTUDIO_API_KEY": "LM Studio",
+    "LM_API_TOKEN": "LM Studio",
     "BRAVE_API_KEY": "Brave's web search",
     "TAVILY_API_KEY": "Tavily's web search",
 }
@@ -36,7 +36,6 @@ ADDRESSES = (
     "ANTHROPIC_BASE_URL",
     "GEMINI_BASE_URL",
     "AZURE_OPENAI_ENDPOINT",
-    "AZURE_BASE_URL",
     "OPENROUTER_BASE_URL",
     "OLLAMA_BASE_URL",
     "LLAMACPP_BASE_URL",

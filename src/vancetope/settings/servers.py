@@ -11,14 +11,15 @@ from vancetope.errors import ConfigError
 from vancetope.settings.kinds import Kind, Unfit, one_of, text, url, whole
 from vancetope.settings.wrong import fitting, mapping, named, unknown
 
-KINDS = ("ollama", "llamacpp", "vllm", "openai")
+KINDS = ("openai", "azure", "openrouter", "ollama", "lmstudio", "llamacpp", "vllm")
 # Names that mean something else where a model is named.
 TAKEN = ("local", "scripted", "anthropic", "gemini", "default")
 
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """An OpenAI-compatible server named in the settings. `key_variable` names the environment variable of its key."""
+    """An OpenAI-compatible server named in the settings. `key_variable` names the environment variable of its key,
+    `api_version` is what Azure wants to be told."""
 
     name: str
     kind: str
@@ -27,6 +28,7 @@ class Server:
     key_variable: str | None = None
     enforcement: str | None = None
     context_window: int | None = None
+    api_version: str | None = None
 
 
 def _variable(value: Any) -> str:
@@ -46,6 +48,7 @@ FIELDS: Mapping[str, tuple[str, Kind]] = {
     ),
     "enforcement": ("enforcement", one_of("native", "constrained", "prompted")),
     "contextWindow": ("context_window", whole("a whole number of tokens, at least 1", 1)),
+    "apiVersion": ("api_version", text("a text such as 2026-01-01")),
 }
 
 
@@ -75,4 +78,6 @@ def _server(name: Any, said: Any, where: str) -> Server:
     }
     if ":" in name or name in (*KINDS, *TAKEN):
         raise ConfigError(f"{where}: servers.{named(name)}: a server needs a name of its own, without a colon")
+    if found.get("api_version") and found["kind"] != "azure":
+        raise ConfigError(f"{where}: {prefix}apiVersion: only a server of kind azure has one; remove it")
     return Server(name=name, **found)
