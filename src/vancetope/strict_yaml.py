@@ -41,9 +41,16 @@ def parsed(text: str, where: str) -> Any:
         mark = getattr(error, "problem_mark", None)
         line = f" (line {mark.line + 1})" if mark else ""
         problem = getattr(error, "problem", None) or getattr(error, "reason", None) or type(error).__name__
-        raise ConfigError(f"{where}: cannot be read{line}: {problem}") from None
+        raise ConfigError(f"{where}: cannot be read{line}: {_whole(problem, error)}") from None
     except Exception as error:  # a tagged value that is none, such as a 13th month, raises whatever Python raises
         raise ConfigError(f"{where}: cannot be read: a value is not what its form says ({error})") from None
+
+
+def _whole(problem: str, error: Any) -> str:
+    """The problem as a clause of its own, and what to do where that is always the same."""
+    if problem.startswith("but ") and getattr(error, "context", None):
+        problem = f"{error.context} {problem}"
+    return f"{problem}; indent with spaces, not with tabs" if "'\\t'" in problem else problem
 
 
 @cache

@@ -28,7 +28,7 @@ TEMPLATES = {
 @pytest.mark.parametrize("what", TEMPLATES)
 async def test_a_template_that_cannot_be_rendered_is_a_config_error(what: str) -> None:
     recipe = vt.Recipe(promptPrefix=TEMPLATES[what])
-    with pytest.raises(ConfigError, match="recipe recipe: its prompt cannot be rendered: ") as refused:
+    with pytest.raises(ConfigError, match="recipe recipe: promptPrefix: cannot be rendered: ") as refused:
         await vt.ask("Hi", model=ScriptedBackend([respond("x")]), recipe=recipe)
     assert "\n" not in str(refused.value)
 

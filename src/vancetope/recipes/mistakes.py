@@ -11,6 +11,7 @@ from typing import Any, Union, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 
 LONGEST = 40
+DEEPEST = 2  # dots in the path of a key: params.budget.tokens
 # By the kind of pydantic's problem: what to give instead.
 _GIVE: Mapping[str, str] = {
     "string_type": "give a text",
@@ -35,8 +36,6 @@ def first_problem(error: ValidationError, model: type[BaseModel]) -> str:
     path = _path(first["loc"], model)
     if first["type"] == "extra_forbidden":
         return f"{_dotted(path)}: unknown key; {_near(path[-1], sorted(_keys(model, path[:-1])), 'known keys are')}"
-    if first["type"] == "invalid_key":
-        return f"{_dotted(path)}: is no key; keys are texts, put it between quotation marks or remove it"
     if first["type"] == "value_error":
         text = str(first["ctx"]["error"])
         goes_on = text.partition(":")[0].isidentifier()  # it names a key of this mapping itself
@@ -59,13 +58,27 @@ def shown(value: Any) -> str:
         return "a mapping"
     if isinstance(value, list | tuple):
         return "a list"
-    text = _digits(value) if isinstance(value, int) else repr(value)
+    if isinstance(value, int) and abs(value) >= 10**LONGEST:
+        return "a number of too many digits"
+    text = repr(value)
     text = text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
     return f"the text {text}" if isinstance(value, str) else text
 
 
-def _digits(value: int) -> str:
-    return str(value) if abs(value) < 10**LONGEST else "a number of more digits than anybody counts"
+def odd_key(fields: Any, path: str = "") -> str | None:
+    """What to say of the first key that is no text: YAML takes a bare `on`, `no`, `5` or `null` for another value."""
+    for key, value in fields.items() if isinstance(fields, Mapping) else ():
+        if not isinstance(key, str):
+            return f"{path}{shown(key)}: is no key; put it between quotation marks, or remove it"
+        if path.count(".") < DEEPEST and (problem := odd_key(value, f"{path}{key}.")):
+            return problem
+    return None
+
+
+def _plain(value: Any) -> str:
+    """A number of a limit, as people write it."""
+    whole = isinstance(value, int | float) and value == int(value)
+    return f"{int(value):,}" if whole else str(value)
 
 
 def _instead(first: Any, problems: list[Any], path: list[str], model: type[BaseModel]) -> str:
@@ -73,13 +86,13 @@ def _instead(first: Any, problems: list[Any], path: list[str], model: type[BaseM
         choices = [each.strip("'") for each in re.findall(r"'[^']*'", first["ctx"]["expected"])]
         return _near(str(first["input"]), choices, "give one of")
     kinds = dict.fromkeys(
-        _GIVE[each["type"]].format(**each.get("ctx", {}))
+        _GIVE[each["type"]].format(**{name: _plain(value) for name, value in each.get("ctx", {}).items()})
         for each in problems
         if each["type"] in _GIVE and _path(each["loc"], model) == path
     )
     give = " or ".join([*kinds][:1] + [each.removeprefix("give ") for each in [*kinds][1:]])
     if not give:
-        return f"{first['msg']}"
+        return str(first["msg"])
     return f"{give}, or remove the key" if first["input"] is None and not path[-1].isdigit() else give
 
 

@@ -19,7 +19,7 @@ from pydantic import (
 from vancetope.backends.base import Thinking
 from vancetope.errors import ConfigError
 from vancetope.outcome import EnforcementName, Role, TurnEnd
-from vancetope.recipes.mistakes import first_problem, no_mapping
+from vancetope.recipes.mistakes import first_problem, no_mapping, odd_key
 
 LATER = ("triggers", "locked", "profiles")
 # Parameters that only one engine reads.
@@ -45,7 +45,7 @@ def _off(value: Any) -> Any:
 
 def _not_blank(value: Any) -> Any:
     if isinstance(value, str) and not value.strip():
-        raise ValueError("is blank; give the name of a model, such as openai:gpt-5-mini, or of an alias")
+        raise ValueError("is blank; write something, or remove the key")
     return value
 
 
@@ -76,7 +76,7 @@ class Params(Strict):
     maxIterations: Count | None = None
     maxValidationCorrections: Annotated[int, Field(ge=0, le=MOST)] | None = None
     validation: bool | None = None
-    dataRelayCorrection: str | bool | None = None
+    dataRelayCorrection: Annotated[str | bool, BeforeValidator(_not_blank)] | None = None
     greeting: str | None = None
     temperature: Annotated[float, Field(ge=0, le=100)] | None = None
     maxTokens: Count | None = None
@@ -168,7 +168,9 @@ def recipe_from(fields: Any, where: str, name: str = "recipe", source: str = "")
             raise ConfigError(f"{where}: {key}: is not supported by this release; remove it")
     for key in ("name", "source"):
         if key in fields:
-            raise ConfigError(f"{where}: {key}: unknown key; a recipe's file is its {key}, remove the key")
+            raise ConfigError(f"{where}: {key}: unknown key; a recipe has the name of its file, remove the key")
+    if problem := odd_key(fields):
+        raise ConfigError(f"{where}: {problem}")
     return Recipe.model_validate({**fields, "name": name, "source": source}, context={"where": where})
 
 
@@ -178,16 +180,12 @@ def params_from(fields: Any, where: str) -> Params:
         return fields
     if not isinstance(fields, Mapping):
         raise ConfigError(f"{where}: {no_mapping('what a process gets as parameters', fields)}")
+    if problem := odd_key(fields):
+        raise ConfigError(f"{where}: {problem}")
     try:
         return Params.model_validate(dict(fields))
     except ValidationError as error:
         raise ConfigError(f"{where}: {first_problem(error, Params)}") from None
-
-
-def over(upper: Params, lower: Params) -> Params:
-    """What `upper` says, and `lower` where it says nothing."""
-    said = {name: value for name in Params.model_fields if (value := getattr(upper, name)) is not None}
-    return lower.model_copy(update=said)
 
 
 def _done(key: str) -> str:

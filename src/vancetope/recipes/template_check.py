@@ -28,13 +28,13 @@ def check(tree: nodes.Template, environment: Environment, variables: Sequence[st
     that a variable never has, another file."""
     for taken in tree.find_all(OTHER_FILES):
         raise TemplateError(f"line {taken.lineno} takes in another file, which a recipe cannot; put its text here")
+    _named(tree, nodes.Filter, "filter", environment.filters)
+    _named(tree, nodes.Test, "test", environment.tests)
     for name in sorted(meta.find_undeclared_variables(tree) - {*variables, *environment.globals}):
         raise TemplateError(f"there is no variable {name!r}; {_instead(name, variables)}")
     for look in (_attribute, _comparison):
         for node in tree.find_all((nodes.Getattr, nodes.Getitem, nodes.Compare)):
             look(node, variables)
-    _named(tree, nodes.Filter, "filter", environment.filters)
-    _named(tree, nodes.Test, "test", environment.tests)
 
 
 def _attribute(node: nodes.Node, variables: Sequence[str]) -> None:
