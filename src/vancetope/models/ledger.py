@@ -7,7 +7,7 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import count
+from itertools import chain, count
 from typing import Literal, Protocol, TypeAlias
 from uuid import uuid4
 
@@ -92,8 +92,9 @@ class Ledger(Protocol):
     Contract: `reserve` is atomic: it refuses where what was spent, what is reserved and the estimate are together over
     a limit of any scope of the account, and else holds the estimate, so that of two calls at once only one gets the
     last of a budget. Each reservation ends with one `settle`, whose row takes its place, or with one `release`; a
-    second one changes nothing. A row's id is counted once, however often it is settled; a reservation under an id
-    whose row is already there holds nothing and is never refused, because that call is paid. `settle` gives the scopes
+    second one changes nothing. A row's id is counted once, however often it is settled. `id` is the name of a call
+    that is about to be made: where that name is taken, the call is made once more and gets a name of its own, because
+    it is paid once more; what a replay finds in its journal never comes here. `settle` gives the scopes
     that have passed `Budgets.warn_at` with this row. `rows` gives the latest rows, oldest first, that fit what is
     named; `since` is a time. `spent` is the sum of all rows there ever were, for the day of `at` (default: now). No
     method waits for a disk or a network; all may be called from any thread.
@@ -213,6 +214,7 @@ class MemoryLedger:
         self._lock = threading.Lock()
         self._numbers = count(1)
         self._held: dict[int, Reservation] = {}
+        self._taken: set[str] = set()
         self._rows: deque[Row] = deque(maxlen=most_rows)
         self._ids: OrderedDict[str, None] = OrderedDict()
         self._lasting: dict[tuple[str, ...], _Sum] = {}
@@ -223,9 +225,6 @@ class MemoryLedger:
     ) -> Reservation | Refusal:
         at = self._clock()
         with self._lock:
-            held = Reservation(id or uuid4().hex, account, estimate, budgets, at, next(self._numbers))
-            if held.id in self._ids:
-                return held
             sums = self._sums(account, at)
             for scope, each in zip(SCOPES, sums, strict=True):
                 if refusal := _refusal(scope, budgets.of(scope), each, estimate):
@@ -234,7 +233,9 @@ class MemoryLedger:
                 each.holds += 1
                 each.held_tokens += estimate.tokens
                 each.held_money += _parts(estimate.cost)
+            held = Reservation(self._free(id), account, estimate, budgets, at, next(self._numbers))
             self._held[held.number] = held
+            self._taken.add(held.id)
         return held
 
     def settle(self, reservation: Reservation, row: Row) -> tuple[Warned, ...]:
@@ -317,6 +318,13 @@ class MemoryLedger:
                 self._passing[oldest] = each
         return found
 
+    def _free(self, id: str | None) -> str:
+        """A name for a call: this one, as long as no other call has it."""
+        if id is None:
+            return uuid4().hex
+        names = chain([id], (f"{id}#{number}" for number in count(2)))
+        return next(name for name in names if name not in self._ids and name not in self._taken)
+
     def _count(self, row: Row, sums: list[_Sum]) -> None:
         self._ids[row.id] = None
         if len(self._ids) > MOST_IDS:
@@ -332,6 +340,7 @@ class MemoryLedger:
         held = self._held.pop(reservation.number, None)
         if held is None:
             return
+        self._taken.discard(held.id)
         for each in self._sums(held.account, held.at):
             each.holds -= 1
             each.held_tokens -= held.estimate.tokens
