@@ -103,7 +103,7 @@ async def ask(
     given = locals()
     check_one("journal", journal, JOURNAL)
     check_one("on_event", on_event, LISTENER)
-    asked = Asked(**{name: given[name] for name in _ASKED})
+    asked = Asked(**{name: given[name] for name in _ASKED if name in given})
     prepared = prepare(asked)
     return await _one_turn(prepared, prompt, history, journal, on_event)
 
@@ -180,7 +180,7 @@ async def query(prompt: Prompt, schema: Any, **options: Unpack[QueryOptions]) ->
         prompt,
         schema,
         prepared.info,
-        max_attempts=(prepared.recipe.params.maxAttempts or 3) if attempts is None else attempts,
+        max_attempts=prepared.max_attempts if attempts is None else attempts,
         format_checks=options.get("format_checks", False),
     )
     return await answered(
@@ -190,6 +190,7 @@ async def query(prompt: Prompt, schema: Any, **options: Unpack[QueryOptions]) ->
         history=history_of(options.get("history", ()), prepared.info),
         journal=journal,
         streamed=on_event is not None,
+        notices=prepared.notices,
     )
 
 
@@ -216,6 +217,7 @@ async def _one_turn(
         turn=next_turn(past),
         journal=journal,
         streamed=on_event is not None,
+        notices=prepared.notices,
     )
     return await prepared.engine.steer(ctx)
 

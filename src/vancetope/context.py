@@ -16,6 +16,8 @@ from vancetope.events import Event
 from vancetope.journal import Journal, NullJournal
 from vancetope.messages import History, Message, Reply, Usage, User
 from vancetope.models.base import ModelInfo
+from vancetope.models.budgets import Account, Budgets
+from vancetope.models.ledger import Ledger, MemoryLedger
 from vancetope.outcome import EnforcementName
 from vancetope.tools.base import Tool
 from vancetope.tools.batch import Limits
@@ -82,13 +84,40 @@ class Patience:
     last_round: float = 30.0
 
 
+@dataclass(frozen=True, slots=True)
+class Way:
+    """A model, how it is reached, and how it is to write."""
+
+    model: ModelInfo
+    backend: Backend
+    settings: ModelSettings = field(default_factory=ModelSettings)
+
+
+class Route:
+    """The ways that a turn may take, in order: the next one once a model cannot do what another may. There is no way
+    back within the turn."""
+
+    def __init__(self, first: Way, *fallbacks: Way) -> None:
+        self.now = first
+        self._left = list(fallbacks)
+
+    def next(self) -> Way | None:
+        """Take the next way; null where there is none."""
+        if not self._left:
+            return None
+        self.now = self._left.pop(0)
+        return self.now
+
+
 @dataclass(kw_only=True, slots=True)
 class Context:
     """One turn's world.
 
     `drain(round)` gives the messages that join the turn at the start of a round, `idle()` says whether nothing could
-    continue the turn by itself, `deadline` is a time of the running loop's clock. `raw`: replies are shown as they are
-    written, because they answer a structured question; `render` gives its system prompt for these variables.
+    continue the turn by itself, `deadline` is a time of the running loop's clock. `account` is on whose account its
+    model calls go, `budget` what the turn may use and `budgets` what all that share the account may. `notices` are told
+    when it has begun. `raw`: replies are shown as they are written, because they answer a structured question; `render`
+    gives its system prompt for these variables.
     """
 
     turn: int
@@ -97,15 +126,16 @@ class Context:
     enforcement: EnforcementName
     compiler: Compiler
     system: str
-    model: ModelInfo
-    backend: Backend
+    route: Route
     drain: Callable[[int], Sequence[User]]
     publish: Callable[[Event], None]
     deadline: float
     history: History = field(default_factory=History)
     tools: Mapping[str, Tool] = field(default_factory=dict)
-    settings: ModelSettings = field(default_factory=ModelSettings)
+    account: Account = field(default_factory=lambda: Account("", ""))
+    ledger: Ledger = field(default_factory=MemoryLedger)
     budget: Budget = field(default_factory=Budget)
+    budgets: Budgets = field(default_factory=Budgets)
     patience: Patience = field(default_factory=Patience)
     limits: Limits = field(default_factory=Limits)
     blobs: Blobs = field(default_factory=Blobs)
@@ -114,20 +144,28 @@ class Context:
     halt: Halt = field(default_factory=Halt)
     idle: Callable[[], bool] = lambda: True
     streamed: bool = True
+    notices: tuple[str, ...] = ()
     raw: bool = False
     render: Callable[[Mapping[str, Any]], str] = lambda _: ""
     deps: Any = None
 
+    @property
+    def model(self) -> ModelInfo:
+        """The model that is asked now."""
+        return self.route.now.model
+
 
 @dataclass(slots=True)
 class Log:
-    """The running turn: the judge's state, the messages so far and what they cost."""
+    """The running turn: the judge's state, the messages so far and what they cost: tokens, requests, and US dollars,
+    null once a price is unknown."""
 
     streamer: Streamer
     state: State = field(default_factory=State)
     messages: list[Message] = field(default_factory=list)
     reply: Reply = field(default_factory=Reply)
     usage: Usage = field(default_factory=Usage)
+    cost: float | None = 0.0
     requests: int = 0
     repairs: int = 0
     calls: int = 0

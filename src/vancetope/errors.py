@@ -69,7 +69,8 @@ class ModelError(VancetopeError):
     """The model's server gave no usable reply.
 
     `requests` is how many requests were sent in vain, `retry_after` the seconds the server asked us to wait, if it did.
-    `retryable`: the same request may work later; `replaceable`: another model may do what this one could not.
+    `retryable`: the same request may work later; `replaceable`: another model may do what this one could not; `begun`:
+    a reply had begun and broke off, and the provider may bill it.
     """
 
     exit_code = 3
@@ -88,6 +89,7 @@ class ModelError(VancetopeError):
         self.status = status
         self.retry_after = retry_after
         self.requests = requests
+        self.begun = False
 
 
 class AuthRefused(ModelError):

@@ -142,8 +142,12 @@ class TurnNarrowed:
 
 @dataclass(frozen=True, slots=True)
 class UsageRecorded:
+    """What one model call used: the model that answered, and US dollars (null if the price is unknown)."""
+
     model: str
     usage: Usage
+    cost: float | None = None
+    purpose: Literal["answer", "correction", "repair"] = "answer"
     type: Literal["usage_recorded"] = "usage_recorded"
 
 

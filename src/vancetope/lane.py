@@ -75,7 +75,7 @@ class Lane:
         ctx = self.prepared.context(
             drain=lambda _: (), publish=self._publish, history=self.history, turn=self.turn_no, session=self._session
         )
-        turn = await self.prepared.engine.start(ctx, self.prepared.recipe.params.greeting or None)
+        turn = await self.prepared.engine.start(ctx, self.prepared.greeting or None)
         self._ended(turn)
         self._wake()
         return turn

@@ -4,35 +4,41 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
-from vancetope import sentences
+from vancetope import sentences, spending
 from vancetope.backends.base import ModelSettings, Request
 from vancetope.context import Context, Halted, HaltKind, Log
 from vancetope.contract.verdict import End
 from vancetope.contract.view import View, estimate, estimate_message, estimate_tools, fitting
 from vancetope.errors import ContextTooLong, ModelError, RequestRejected
 from vancetope.events import Notice, RepairSent, TurnNarrowed, UsageRecorded
-from vancetope.messages import Message, Note, Reply, Result, ToolSpec, Usage
-from vancetope.models.base import ModelInfo, cost_of
+from vancetope.messages import Message, Note, Reply, Result, ToolSpec, User
+from vancetope.models.base import ModelInfo
+from vancetope.models.ledger import Estimate, Purpose, Reservation, cut_short, failed, replied
 from vancetope.outcome import Outcome
+from vancetope.spending import ASSUMED_OUTPUT, Spent
+from vancetope.tools.describe import described
 from vancetope.tools.result_read import SPEC as RESULT_READ
-
-ASSUMED_OUTPUT = 1024
 
 
 @dataclass(frozen=True, slots=True)
 class Sent:
     """The step that asks the model. It holds the reply, or the end that the turn comes to without one, or neither where
     the turn's time ran out. `idle`: nothing could continue the turn by itself when the reply came. `requests` counts
-    what was sent to the server. `rejected`: the server refused the request itself."""
+    what was sent to the server, `spent` is what it cost. `rejected`: the server refused the request itself;
+    `replaceable`: another model may do what this one could not; `begun`: a reply may have begun that nobody got, and be
+    billed."""
 
     reply: Reply | None = None
     end: End | None = None
     idle: bool = True
     requests: int = 0
+    spent: Spent = field(default_factory=Spent)
     rejected: bool = False
+    replaceable: bool = False
+    begun: bool = False
 
     @property
     def late(self) -> bool:
@@ -41,45 +47,79 @@ class Sent:
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """A request about to be sent, the tokens it is estimated to have, and how what comes back is read."""
+    """A request about to be sent, what it is for, the tokens it is estimated to have, and how what comes back is
+    read."""
 
     request: Request
     tokens: int
     read: Callable[[Reply], Reply]
+    purpose: Purpose = "answer"
 
 
-async def ask_model(ctx: Context, log: Log, key: str, repair: str | None = None) -> Sent:
-    """Ask the model for the next reply, under the journal's `key`; `repair` is a note that asks for the last one once
-    more."""
+async def ask_model(
+    ctx: Context, log: Log, key: str, *, repair: str | None = None, purpose: Purpose = "answer"
+) -> Sent:
+    """Ask the model for the next reply, under the journal's `key`; where it fails, those that may stand in for it.
+    `repair` is a note that asks for the last reply once more."""
     narrow = log.state.narrow
     if narrow and narrow is not log.told:
         log.told = narrow
         last = sentences.NARROWED_RESPOND if ctx.rules.turn_end == "respond" else sentences.NARROWED_NATURAL
         log.messages.append(Note(last.format(why=narrow.sentence)))
         ctx.publish(TurnNarrowed(narrow.sentence))
+    told = repair is None
+    while True:
+        asking = _asking(ctx, log, repair, purpose)
+        if isinstance(asking, End):
+            return Sent(end=asking)
+        if not told and not _over_budget(ctx, log, asking):
+            told = True
+            log.repairs += 1
+            ctx.publish(RepairSent(repair or ""))
+        sent = await send(ctx, log, key, asking)
+        if not falls_back(ctx, log, sent):
+            return sent
+        key = f"{key}:{ctx.model.id}"
+
+
+def _asking(ctx: Context, log: Log, repair: str | None, purpose: Purpose) -> Asking | End:
     settings = settings_of(ctx, log)
     shown = _view(ctx, log, settings, (Note(repair),) if repair else ())
     if isinstance(shown, End):
-        return Sent(end=shown)
+        return shown
     request = ctx.compiler.request(shown, ctx.model, settings, ctx.patience.model_call)
     tokens = _tokens(ctx, shown.tools, shown.messages)
-    asking = Asking(request, tokens, partial(ctx.compiler.reply, view=shown, model=ctx.model))
-    if repair is not None and not _over_budget(ctx, log, asking):
-        log.repairs += 1
-        ctx.publish(RepairSent(repair))
-    return await send(ctx, log, key, asking)
+    return Asking(request, tokens, partial(ctx.compiler.reply, view=shown, model=ctx.model), purpose)
+
+
+def falls_back(ctx: Context, log: Log, sent: Sent) -> bool:
+    """Whether the turn goes on with another model, because this one could not give a reply; people are told."""
+    if not sent.replaceable or sent.end is None:
+        return False
+    failed = ctx.model.id
+    needs_vision = any(isinstance(each, User) and not isinstance(each.content, str) for each in log.messages)
+    while (way := ctx.route.next()) and needs_vision and not way.model.vision:
+        pass
+    if way is None:
+        return False
+    log.streamer.restart()
+    ctx.publish(Notice(sentences.FELL_BACK.format(failed=failed, why=sent.end.reason, model=way.model.id)))
+    return True
 
 
 async def send(ctx: Context, log: Log, key: str, asking: Asking) -> Sent:
     """Send a request under the journal's `key`, unless the budget forbids it, and count what it used."""
     if end := _over_budget(ctx, log, asking):
         return Sent(end=end)
-    sent = await ctx.journal.step(key, partial(_complete, ctx, log, asking), Sent)
+    sent = await ctx.journal.step(key, partial(_paid, ctx, log, key, asking), Sent)
     log.requests += sent.requests
+    spending.add(log, sent.spent)
     if sent.reply is not None:
-        log.usage += sent.reply.usage
         log.unforced |= sent.reply.unforced
-        ctx.publish(UsageRecorded(sent.reply.model or ctx.model.name, sent.reply.usage))
+        used = sent.reply.model or ctx.model.name
+        ctx.publish(UsageRecorded(used, sent.spent.usage, sent.spent.cost, asking.purpose))
+    for warning in sent.spent.warnings:
+        ctx.publish(Notice(warning))
     return sent
 
 
@@ -90,33 +130,65 @@ def halted(kind: HaltKind, best_text: str | None) -> End:
     return End("interrupted", Outcome.INTERRUPTED, best_text=best_text, reason=sentences.WAS_INTERRUPTED)
 
 
-async def _complete(ctx: Context, log: Log, asking: Asking) -> Sent:
+async def _paid(ctx: Context, log: Log, key: str, asking: Asking) -> Sent:
+    """One call, held on its account while it runs and settled whatever becomes of it."""
+    held = spending.hold(ctx, log, key, _most(ctx, asking))
+    if isinstance(held, End):
+        return Sent(end=held)
+    out: list[None] = []
+    try:
+        sent = await _complete(ctx, log, asking, out)
+    except BaseException:
+        _settle(ctx, log, asking, held, Sent(requests=len(out), begun=bool(out)))
+        raise
+    return replace(sent, spent=_settle(ctx, log, asking, held, sent))
+
+
+def _settle(ctx: Context, log: Log, asking: Asking, held: Reservation, sent: Sent) -> Spent:
+    if sent.reply is not None:
+        return spending.settle(ctx, held, replied(held, ctx.model, asking.purpose, sent.reply))
+    if not sent.requests:
+        ctx.ledger.release(held)
+        return Spent()
+    if not sent.begun:
+        return spending.settle(ctx, held, failed(held, ctx.model, asking.purpose, sent.requests))
+    usage = spending.lost(asking.tokens, log.streamer.partial())
+    row = cut_short(held, ctx.model, asking.purpose, sent.requests, usage=usage)
+    return spending.settle(ctx, held, row)
+
+
+async def _complete(ctx: Context, log: Log, asking: Asking, sent: list[None]) -> Sent:
     left = ctx.deadline - asyncio.get_running_loop().time()
     final = log.state.narrow is not None
     if left <= 0 and not final:
         return Sent()
     best_text = log.state.best_text
-    sent: list[None] = []
     request = replace(asking.request, on_send=partial(sent.append, None))
     clock = asyncio.timeout(max(left, ctx.patience.last_round) if final else left)
     try:
         async with clock:
-            raw = await ctx.halt.guard(ctx.backend.complete(request, log.streamer.piece if ctx.streamed else None))
+            on_piece = log.streamer.piece if ctx.streamed else None
+            raw = await ctx.halt.guard(ctx.route.now.backend.complete(request, on_piece))
     except Halted:
         end = halted(ctx.halt.kind or "interrupted", log.streamer.partial() or best_text)
-        return Sent(end=end, requests=len(sent))
+        return Sent(end=end, requests=len(sent), begun=bool(sent))
     except TimeoutError as error:
         log.streamer.restart()
         if not clock.expired():  # the backend's own
             return Sent(end=_failed(str(error) or sentences.LATE, best_text), requests=len(sent))
         late = End("late", Outcome.INCOMPLETE, best_text=best_text, reason=sentences.LATE)
-        return Sent(end=late if final else None, requests=len(sent))
+        return Sent(end=late if final else None, requests=len(sent), begun=bool(sent))
     except ContextTooLong as error:
         end = _failed(str(error), best_text, Outcome.CONTEXT_OVERFLOW)
         return Sent(end=end, requests=error.requests)
     except ModelError as error:
-        rejected = isinstance(error, RequestRejected)
-        return Sent(end=_failed(str(error), best_text), requests=error.requests, rejected=rejected)
+        return Sent(
+            end=_failed(str(error), best_text),
+            requests=error.requests,
+            rejected=isinstance(error, RequestRejected),
+            replaceable=error.replaceable,
+            begun=error.begun,
+        )
     reply = asking.read(raw)
     limit = reply.limit if reply.limit is not None else request.settings.max_tokens
     return Sent(reply=replace(reply, limit=limit), idle=ctx.idle(), requests=raw.requests)
@@ -168,33 +240,31 @@ def _tokens(ctx: Context, tools: Sequence[ToolSpec], messages: Sequence[Message]
 
 
 def _offered(ctx: Context, log: Log) -> tuple[ToolSpec, ...]:
-    """The work tools of this request: `result_read` only once there is a cut result to read."""
+    """The work tools of this request: `result_read` only once there is a cut result to read, deferred ones once they
+    have been described."""
     kept = ctx.blobs.handles()
-    cut = any(isinstance(each, Result) and each.handle in kept for each in (*ctx.history, *log.messages))
-    return tuple(spec for name, spec in ctx.rules.offer.tools.items() if cut or name != RESULT_READ.name)
+    seen = (*ctx.history, *log.messages)
+    cut = any(isinstance(each, Result) and each.handle in kept for each in seen)
+    offer = ctx.rules.offer
+    hidden = offer.deferred - described(seen) if offer.deferred else frozenset[str]()
+    hidden |= frozenset() if cut else {RESULT_READ.name}
+    return tuple(spec for name, spec in offer.tools.items() if name not in hidden)
 
 
 def settings_of(ctx: Context, log: Log) -> ModelSettings:
     """How to sample the next reply; a cut reply has raised the output limit where the model has a ceiling for it."""
-    limit = ctx.settings.max_tokens or ctx.model.output_limit
+    settings = ctx.route.now.settings
+    limit = settings.max_tokens or ctx.model.output_limit
     if log.state.output_raised and ctx.model.output_ceiling:
         limit = max(limit or 0, ctx.model.output_ceiling)
-    return replace(ctx.settings, max_tokens=limit)
+    return replace(settings, max_tokens=limit)
 
 
 def _over_budget(ctx: Context, log: Log, asking: Asking) -> End | None:
-    """The end of a turn whose next call could go over its budget: what was spent, the request's estimated tokens and
-    its output limit together."""
     if ctx.budget.tokens is None and ctx.budget.dollars is None:
         return None
-    would = log.usage + Usage(asking.tokens, asking.request.settings.max_tokens or ASSUMED_OUTPUT)
-    tokens = would.input_tokens + would.output_tokens
-    cost = cost_of(ctx.model, would)
-    reason = None
-    if ctx.budget.tokens is not None and tokens > ctx.budget.tokens:
-        reason = sentences.OVER_BUDGET.format(would=tokens, budget=ctx.budget.tokens)
-    elif ctx.budget.dollars is not None and cost is not None and cost > ctx.budget.dollars:
-        reason = sentences.OVER_MONEY.format(would=cost, budget=ctx.budget.dollars)
-    if reason is None:
-        return None
-    return End("over_budget", Outcome.BUDGET_EXCEEDED, best_text=log.state.best_text, reason=reason)
+    return spending.over_budget(ctx, log, _most(ctx, asking))
+
+
+def _most(ctx: Context, asking: Asking) -> Estimate:
+    return spending.most(ctx, asking.tokens, asking.request.settings.max_tokens)

@@ -5,15 +5,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any, cast
+from uuid import uuid4
 
 from vancetope import sentences
 from vancetope.backends.base import Backend, ModelSettings
 from vancetope.backends.choose import Choice, choose, connect
 from vancetope.backends.text import TextBackend, TextFunction
-from vancetope.context import Budget, Context, Halt, Patience
+from vancetope.context import Budget, Context, Halt, Patience, Route, Way
 from vancetope.contract.compilers import Compiler, compiler
 from vancetope.contract.form import mode_of, profile
 from vancetope.contract.rules import Offer, Rules
@@ -23,26 +24,19 @@ from vancetope.events import Event
 from vancetope.journal import Journal, NullJournal
 from vancetope.messages import History, User
 from vancetope.models.base import ModelInfo
-from vancetope.options import (
-    ASKED,
-    BUDGET,
-    MODEL_SETTINGS,
-    PATIENCE,
-    RECIPE_PARAMS,
-    check,
-)
+from vancetope.models.budgets import Account, Budgets, Limit, budgets_from, money_problem
+from vancetope.models.ledger import Ledger, MemoryLedger
+from vancetope.options import ASKED, BUDGET, MODEL_SETTINGS, PATIENCE, RECIPE_PARAMS, check
 from vancetope.outcome import EnforcementName, Role, TurnEnd
+from vancetope.pool import Pool, pool
 from vancetope.recipes.loading import load
-from vancetope.recipes.recipe import Recipe
+from vancetope.recipes.recipe import Params, Recipe, params_from
 from vancetope.recipes.rendering import system_prompt
 from vancetope.settings import Settings, settings_from
 from vancetope.settings import load as load_settings
 from vancetope.tools.base import Tool
 from vancetope.tools.batch import Limits
 from vancetope.tools.blobs import Blobs
-from vancetope.tools.clock import clock
-from vancetope.tools.files import file_tools
-from vancetope.tools.functions import as_tools
 from vancetope.tools.respond import respond_spec
 from vancetope.tools.result_read import SPEC as RESULT_READ
 from vancetope.tools.result_read import result_read
@@ -50,12 +44,16 @@ from vancetope.tools.threads import Threads
 
 SMALLEST_CAP = 512
 TOOL_ROUNDS = 20
-TINY_TOOLS = frozenset({"clock"})
 
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """What a caller may say about a turn; null leaves the word to recipe, environment, settings and catalogue."""
+    """What a caller may say about a turn; null leaves the word to recipe, environment, settings and catalogue.
+
+    `params` are those of the process, of the kind that a recipe has and before the recipe's. `agreed` names the
+    variables whose keys may be used for models that nobody named, null for all; `ledger` counts the calls, where it is
+    not the one of this Python.
+    """
 
     model: str | Backend | TextFunction | None = None
     recipe: str | Path | Recipe = "default"
@@ -75,6 +73,27 @@ class Asked:
     deps: Any = None
     lang: str = ""
     wire: Callable[[str, Any], None] | None = None
+    params: Params | Mapping[str, Any] = field(default_factory=Params)
+    agreed: frozenset[str] | None = None
+    ledger: Ledger | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """Who says what about a parameter: the process before the recipe, both before the settings."""
+
+    params: Params
+    recipe: Recipe
+    settings: Settings
+
+    def of(self, key: str, argument: Any = None, *, bundled: bool = True) -> Any:
+        """What holds for this parameter, a caller's argument before everything else; null where nobody says anything,
+        or nobody but we ourselves and `bundled` is false."""
+        for value in (argument, getattr(self.params, key), getattr(self.recipe.params, key)):
+            if value is not None:
+                return value
+        found = self.settings.values.get(key)
+        return None if found is None or (found.source == "bundled" and not bundled) else found.value
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,18 +101,24 @@ class Prepared:
     """A process's parts that stay the same from turn to turn."""
 
     recipe: Recipe
+    said: Said
     info: ModelInfo
-    backend: Backend
+    ways: tuple[Way, ...]
     choice: Choice | None
     rules: Rules
     enforcement: EnforcementName
     compiler: Compiler
     system: str
     tools: Mapping[str, Tool]
-    model_settings: ModelSettings
     limits: Limits
     budget: Budget
+    budgets: Budgets
+    ledger: Ledger
+    account: Account
     patience: Patience
+    greeting: str = ""
+    max_attempts: int = 3
+    notices: tuple[str, ...] = ()
     variables: Mapping[str, Any] = field(default_factory=dict)
     instructions: str = ""
     deps: Any = None
@@ -103,6 +128,11 @@ class Prepared:
     def engine(self) -> Engine:
         """The chat engine of the recipe. Raises `ConfigError` where it has none."""
         return engine(self.recipe.engine)
+
+    async def aclose(self) -> None:
+        """Close what its models were reached by."""
+        for way in self.ways:
+            await way.backend.aclose()
 
     def render(self, variables: Mapping[str, Any]) -> str:
         """The recipe's system prompt, with these variables beside those that are the same for every turn."""
@@ -120,8 +150,10 @@ class Prepared:
         idle: Callable[[], bool] = lambda: True,
         journal: Journal | None = None,
         streamed: bool = True,
+        notices: tuple[str, ...] = (),
     ) -> Context:
         """A fresh context for one turn; it begins to count its time here."""
+        account = replace(self.account, turn=f"{self.account.tree}:{turn}")
         return Context(
             turn=turn,
             session=session,
@@ -129,15 +161,16 @@ class Prepared:
             enforcement=self.enforcement,
             compiler=self.compiler,
             system=self.system,
-            model=self.info,
-            backend=self.backend,
+            route=Route(*self.ways),
             drain=drain,
             publish=publish,
             deadline=asyncio.get_running_loop().time() + self.patience.turn,
             history=history,
             tools=self.tools,
-            settings=self.model_settings,
+            account=account,
+            ledger=self.ledger,
             budget=self.budget,
+            budgets=self.budgets,
             patience=self.patience,
             limits=self.limits,
             blobs=self.blobs,
@@ -147,6 +180,7 @@ class Prepared:
             idle=idle,
             deps=self.deps,
             streamed=streamed,
+            notices=notices,
             raw=self.recipe.engine == "jeltz",
             render=self.render,
         )
@@ -167,86 +201,105 @@ def prepare_question(asked: Asked) -> Prepared:
     name = prepared.recipe.engine
     if name != "jeltz":
         raise ConfigError(f"recipe {prepared.recipe.name}: the engine {name} is for chats, a question needs jeltz")
-    wanted = profile(asked.enforcement or prepared.recipe.params.enforcement, prepared.info)
+    wanted = profile(prepared.said.of("enforcement", asked.enforcement), prepared.info)
     return replace(prepared, enforcement=mode_of(wanted) if wanted else "prompted")
 
 
 def _prepared(asked: Asked) -> Prepared:
     check(asked, ASKED)
     settings = _settings(asked.settings)
-    recipe = load(asked.recipe)
-    check(recipe.params, RECIPE_PARAMS, f"recipe {recipe.name}: params.")
-    info, backend, choice = _model(asked, recipe, settings)
-    enforcement, how = compiler(asked.enforcement or recipe.params.enforcement, info)
+    recipe = load(asked.recipe, settings.folders)
+    check(recipe.params, RECIPE_PARAMS, f"{recipe.where}: params.")
+    said = Said(_params(asked.params), recipe, settings)
+    budget, budgets = _budget(asked, said), budgets_from(settings.get)
+    first, choice = _model(asked, said)
+    info = first.model
+    enforcement, how = compiler(said.of("enforcement", asked.enforcement), info)
+    kept = replace(budgets, turn=Limit(budget.tokens, budget.dollars))
+    if problem := money_problem(kept, info):
+        raise ConfigError(problem)
     limits = Limits(output_cap=_output_cap(info))
     blobs = Blobs()
-    pool = _pool(recipe, settings, info, asked.tools)
-    tools = {each.name: each for each in (*pool, result_read(blobs, limits.output_cap))}
-    rules = _rules(asked, recipe, info, tools)
+    having = pool(recipe, settings, info, asked.tools)
+    tools = {each.name: each for each in (*having.tools, result_read(blobs, limits.output_cap))}
+    rules = _rules(asked, said, info, tools, having)
     return Prepared(
         recipe=recipe,
+        said=said,
         info=info,
-        backend=backend,
+        ways=_ways(asked, said, first, choice, enforcement, kept),
         choice=choice,
         rules=rules,
         enforcement=enforcement,
         compiler=how,
         system="",
         tools=tools,
-        model_settings=_model_settings(asked.model_settings, recipe, info),
         limits=limits,
-        budget=_budget(asked.budget, info),
+        budget=budget,
+        budgets=replace(budgets, turn=Limit()),  # the turn itself is held to it, and a replay with it
+        ledger=asked.ledger or _of_this_python(),
+        account=_account(settings),
         patience=_patience(asked),
-        variables=_variables(recipe, info, rules, enforcement, asked.lang),
+        greeting=said.params.greeting or recipe.params.greeting or "",
+        max_attempts=said.of("maxAttempts"),
+        notices=(*(choice.notices if choice else ()), *having.notices),
+        variables=_variables(said, info, rules, enforcement, asked.lang),
         instructions=asked.instructions,
         deps=asked.deps,
         blobs=blobs,
     )
 
 
-def _rules(asked: Asked, recipe: Recipe, info: ModelInfo, tools: Mapping[str, Tool]) -> Rules:
-    params = recipe.params
-    if recipe.engine == "jeltz":
-        return _tool_rounds(asked, recipe, tools)
-    turn_end = asked.turn_end or params.turnEnd or info.turn_end or "respond"
-    role = asked.role or params.role or "primary"
+def _params(given: Params | Mapping[str, Any]) -> Params:
+    return given if isinstance(given, Params) else params_from(given, "params")
+
+
+def _rules(asked: Asked, said: Said, info: ModelInfo, tools: Mapping[str, Tool], having: Pool) -> Rules:
+    if said.recipe.engine == "jeltz":
+        return _tool_rounds(asked, said, tools, having)
+    turn_end = said.of("turnEnd", asked.turn_end) or info.turn_end or "respond"
+    role = asked.role or said.params.role or said.recipe.params.role or "primary"
+    relay = said.params.dataRelayCorrection
     return Rules(
         turn_end=turn_end,
         role=role,
-        corrections=_first(asked.max_validation_corrections, params.maxValidationCorrections, 2),
-        iterations=_first(asked.max_iterations, params.maxIterations, 100),
-        validation=bool(_first(asked.validation, params.validation, True)),
-        relay=_relay(params.dataRelayCorrection),
+        corrections=said.of("maxValidationCorrections", asked.max_validation_corrections),
+        iterations=said.of("maxIterations", asked.max_iterations),
+        validation=said.of("validation", asked.validation),
+        relay=_relay(said.recipe.params.dataRelayCorrection if relay is None else relay),
         raises_output=info.output_ceiling is not None,
-        offer=_offer(tools),
+        offer=_offer(tools, having),
         respond=respond_spec(role) if turn_end == "respond" else None,
     )
 
 
-def _tool_rounds(asked: Asked, recipe: Recipe, tools: Mapping[str, Tool]) -> Rules:
+def _tool_rounds(asked: Asked, said: Said, tools: Mapping[str, Tool], having: Pool) -> Rules:
     """The contract of the rounds before a structured answer: they are over with the first reply without a call."""
     return Rules(
         turn_end="natural",
         role="worker",
         corrections=0,
-        iterations=_first(asked.max_iterations, recipe.params.maxIterations, TOOL_ROUNDS),
+        iterations=said.of("maxIterations", asked.max_iterations, bundled=False) or TOOL_ROUNDS,
         validation=False,
-        offer=_offer(tools),
+        offer=_offer(tools, having),
     )
 
 
-def _offer(tools: Mapping[str, Tool]) -> Offer:
+def _offer(tools: Mapping[str, Tool], having: Pool) -> Offer:
     return Offer(
         {name: each.spec for name, each in tools.items()},
         poll=frozenset(each.name for each in tools.values() if each.poll),
+        deferred=having.deferred,
         unnamed=frozenset({RESULT_READ.name}),
     )
 
 
-def _variables(
-    recipe: Recipe, info: ModelInfo, rules: Rules, enforcement: EnforcementName, lang: str
-) -> dict[str, Any]:
+def _variables(said: Said, info: ModelInfo, rules: Rules, enforcement: EnforcementName, lang: str) -> dict[str, Any]:
     """What a recipe's templates may use."""
+    recipe = said.recipe
+    budget = said.of("budget")
+    in_force = {key: said.of(key) for key in Params.model_fields}
+    in_force |= {"turnEnd": rules.turn_end, "budget": budget.model_dump() if budget else None}
     return {
         "tier": info.tier,
         "model": info.name,
@@ -255,7 +308,7 @@ def _variables(
         "recipe": recipe.name,
         "engine": recipe.engine,
         "lang": lang,
-        "params": {**recipe.params.model_dump(), "turnEnd": rules.turn_end},
+        "params": in_force,
         "role": rules.role,
         "schema_json": "",
         "prompt": "",
@@ -272,38 +325,38 @@ def _backend(model: Backend | TextFunction) -> Backend:
     return cast(Backend, model) if hasattr(model, "complete") else TextBackend(model)
 
 
-def _model(asked: Asked, recipe: Recipe, settings: Settings) -> tuple[ModelInfo, Backend, Choice | None]:
+def _model(asked: Asked, said: Said) -> tuple[Way, Choice | None]:
     if asked.model is not None and not isinstance(asked.model, str):
         backend = _backend(asked.model)
         info = getattr(backend, "info", None)
         if not isinstance(info, ModelInfo):
             name = type(backend).__name__
             info = ModelInfo(provider="custom", name=name, enforcements=("native", "constrained"))
-        return info, backend, None
-    choice = choose(asked.model, recipe.params.model, settings)
-    return choice.info, connect(choice, asked.wire), choice
+        return Way(info, backend, _model_settings(asked, said, info)), None
+    choice = choose(asked.model or said.params.model, said.recipe.params.model, said.settings, agreed=asked.agreed)
+    return Way(choice.info, connect(choice, asked.wire), _model_settings(asked, said, choice.info)), choice
 
 
-def _pool(
-    recipe: Recipe, settings: Settings, info: ModelInfo, given: Iterable[Tool | Callable[..., Any]]
-) -> tuple[Tool, ...]:
-    """The recipe's bundled tools and the caller's; the caller's take the place of bundled ones of the same name. A tiny
-    model gets of the bundled ones only those that it can use; beside file tools it answers no question any more."""
-    bundled = _bundled(settings.root)
-    for name in (*recipe.tools.add, *recipe.tools.remove, *recipe.tools.defer):
-        if name not in bundled:
-            raise ConfigError(f"recipe {recipe.name}: there is no tool {name!r}; there are {', '.join(bundled)}")
-    if recipe.tools.defer:
-        raise ConfigError(f"recipe {recipe.name}: tools.defer is not supported by this release; add them instead")
-    own = as_tools(given)
-    taken = {each.name for each in own} | set(recipe.tools.remove)
-    added = [name for name in recipe.tools.add if name not in taken and (info.tier != "tiny" or name in TINY_TOOLS)]
-    return (*(bundled[name] for name in added), *own)
+def _ways(
+    asked: Asked, said: Said, first: Way, choice: Choice | None, enforcement: EnforcementName, budgets: Budgets
+) -> tuple[Way, ...]:
+    """The chosen model, and those behind it in its list that can be asked in the same way and for the same budgets."""
+    ways = [first]
+    for each in choice.fallbacks if choice else ():
+        able = enforcement == "prompted" or enforcement in each.info.enforcements
+        if able and money_problem(budgets, each.info) is None:
+            ways.append(Way(each.info, connect(each, asked.wire), _model_settings(asked, said, each.info)))
+    return tuple(ways)
 
 
-@lru_cache(maxsize=16)
-def _bundled(root: Path) -> Mapping[str, Tool]:
-    return {each.name: each for each in (clock(), *file_tools(root))}
+def _account(settings: Settings) -> Account:
+    tree = uuid4().hex
+    return Account(tree, tree, "" if settings.project is None else str(settings.project), str(settings.tenant))
+
+
+@cache
+def _of_this_python() -> Ledger:
+    return MemoryLedger()
 
 
 def _relay(said: str | bool | None) -> str | None:
@@ -318,31 +371,43 @@ def _output_cap(info: ModelInfo) -> int:
     return usual if info.context_window is None else max(min(usual, info.context_window * 3 // 4), SMALLEST_CAP)
 
 
-def _first(asked: int | None, recipe: int | None, default: int) -> int:
-    return next(each for each in (asked, recipe, default) if each is not None)
-
-
-def _model_settings(given: ModelSettings | Mapping[str, Any] | None, recipe: Recipe, info: ModelInfo) -> ModelSettings:
+def _model_settings(asked: Asked, said: Said, info: ModelInfo) -> ModelSettings:
+    """How this model is to write: what its server refuses is left out, and one that cannot think is not asked to unless
+    the caller says so. Raises `ConfigError` then."""
+    given = asked.model_settings
     if given is None or isinstance(given, ModelSettings):
         own = given or ModelSettings()
     else:
-        known = {name: given[name] for name in ("temperature", "max_tokens", "seed") if name in given}
+        known = {name: given[name] for name in ("temperature", "max_tokens", "seed", "thinking") if name in given}
         own = ModelSettings(**known, extra={key: value for key, value in given.items() if key not in known})
     check(own, MODEL_SETTINGS, "model_settings.")
-    temperature = next(
-        (each for each in (own.temperature, recipe.params.temperature, info.temperature) if each is not None), None
+    if own.thinking not in (None, "off") and info.known and info.thinking == "no":
+        raise ConfigError(f"{info.id} cannot think; leave model_settings.thinking out, or use a model that can")
+    temperature = said.of("temperature", own.temperature)
+    return replace(
+        own,
+        temperature=None
+        if "no_temperature" in info.quirks
+        else info.temperature
+        if temperature is None
+        else temperature,
+        seed=None if "no_seed" in info.quirks else own.seed,
+        max_tokens=said.of("maxTokens", own.max_tokens),
+        thinking=None if info.known and info.thinking == "no" else said.of("thinking", own.thinking),
     )
-    return replace(own, temperature=temperature, max_tokens=own.max_tokens or recipe.params.maxTokens)
 
 
-def _budget(given: Budget | int | None, info: ModelInfo) -> Budget:
-    budget = Budget(tokens=given) if isinstance(given, int) else given or Budget()
-    check(budget, BUDGET, "budget.")
-    if budget.dollars is not None and info.price is None:
-        raise ConfigError(
-            f"the price of {info.id} is not known, so a budget in dollars cannot be kept; give one in tokens"
-        )
-    return budget
+def _budget(asked: Asked, said: Said) -> Budget:
+    """What the turn may use: the caller's word, else the process's, the recipe's, or that of the settings."""
+    given = asked.budget
+    if given is not None:
+        budget = Budget(tokens=given) if isinstance(given, int) else given
+        check(budget, BUDGET, "budget.")
+        return budget
+    own = said.params.budget or said.recipe.params.budget
+    if own is not None:
+        return Budget(own.tokens, own.dollars)
+    return Budget(said.settings.get("budgets.turn.tokens"), said.settings.get("budgets.turn.dollars"))
 
 
 def _patience(asked: Asked) -> Patience:

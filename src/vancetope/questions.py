@@ -56,6 +56,7 @@ async def answered(
     journal: Journal | None = None,
     halt: Halt | None = None,
     streamed: bool = True,
+    notices: tuple[str, ...] = (),
 ) -> Answer[Any]:
     """Ask it, once: every door's way to an answer."""
     past = history or History()
@@ -68,6 +69,7 @@ async def answered(
         halt=halt,
         journal=journal,
         streamed=streamed,
+        notices=notices,
     )
     return await jeltz.answer(ctx, question)
 

@@ -11,6 +11,7 @@ from vancetope.contract import prompted
 from vancetope.contract.ask import ask
 from vancetope.messages import Finish, Reply, says_something
 from vancetope.model_call import Sent, ask_model
+from vancetope.models.ledger import Purpose
 from vancetope.outcome import Outcome
 
 ENDS_THE_TURN = (Outcome.INTERRUPTED, Outcome.STOPPED, Outcome.BUDGET_EXCEEDED)
@@ -26,19 +27,21 @@ class Try:
     again: bool
 
 
-async def ask_for_reply(ctx: Context, log: Log, key: str, *, repairs: bool) -> Sent:
-    """Ask the model for the next reply. Where `repairs` allows it, an envelope that is missing is asked for once more;
-    if that fails too, the first reply stands."""
-    kept: Try = await ask(partial(_send, ctx, log, key), partial(_judge, repairs), 1 + repairs)
+async def ask_for_reply(ctx: Context, log: Log, key: str, *, corrects: bool) -> Sent:
+    """Ask the model for the next reply. An envelope that is missing is asked for once more, unless a correction has
+    just been spent (`corrects`); if that fails too, the first reply stands."""
+    purpose: Purpose = "correction" if corrects else "answer"
+    repairs = not corrects
+    kept: Try = await ask(partial(_send, ctx, log, key, purpose), partial(_judge, repairs), 1 + repairs)
     return kept.sent
 
 
-async def _send(ctx: Context, log: Log, key: str, before: Try | None) -> Asked:
+async def _send(ctx: Context, log: Log, key: str, purpose: Purpose, before: Try | None) -> Asked:
     if before is None or before.sent.reply is None:
-        return await ask_model(ctx, log, key), False
+        return await ask_model(ctx, log, key, purpose=purpose), False
     log.streamer.restart()
     said = prompted.repair(before.sent.reply.text, ctx.rules)
-    second = await ask_model(ctx, log, f"{key}:repair", repair=said)
+    second = await ask_model(ctx, log, f"{key}:repair", repair=said, purpose="repair")
     kept = _better(before.sent, before.sent.reply, second)
     if kept.reply is not None and kept.reply.missed:
         log.streamer.restart()  # nothing that the failed repair showed counts

@@ -14,10 +14,9 @@ from vancetope.contract.envelope import in_force
 from vancetope.contract.judge import begin, judge, ran
 from vancetope.contract.stream import RawStreamer, Streamer
 from vancetope.contract.verdict import End, Go, Verdict
-from vancetope.events import CorrectionSent, RoundStarted, TurnEnded, TurnStarted
+from vancetope.events import CorrectionSent, Notice, RoundStarted, TurnEnded, TurnStarted
 from vancetope.messages import Accepted, Call, History, Note, Reply, System, User, call_id, whole_characters
 from vancetope.model_call import Sent, halted
-from vancetope.models.base import cost_of
 from vancetope.outcome import FAILURES, Enforcement, Outcome, Turn
 from vancetope.repair import ask_for_reply
 from vancetope.tool_calls import refused, settled
@@ -35,13 +34,20 @@ class Opened:
 async def run(ctx: Context) -> Turn:
     """One turn, from draining its messages to a typed outcome. It never raises for what a model or its server does."""
     log = Log(_streamer(ctx, 0))
-    ctx.publish(TurnStarted(ctx.turn, ctx.model.id))
+    started(ctx)
     while True:
         left = ctx.rules.iterations + 1 - log.state.rounds
         verdict = await ask(partial(send, ctx, log), partial(judged, ctx, log), left)
         if isinstance(verdict, End):
             return finish(ctx, log, verdict)
         await act(ctx, log, verdict)
+
+
+def started(ctx: Context) -> None:
+    """Tell that the turn has begun, and what people should know of it."""
+    ctx.publish(TurnStarted(ctx.turn, ctx.model.id))
+    for each in ctx.notices:
+        ctx.publish(Notice(each))
 
 
 async def send(ctx: Context, log: Log, correction: Verdict | None) -> Sent:
@@ -58,11 +64,11 @@ async def send(ctx: Context, log: Log, correction: Verdict | None) -> Sent:
     if number == 0 and not opened.drained:
         return Sent(end=End("no_input", Outcome.NO_INPUT, reason=sentences.NO_INPUT))
     ctx.publish(RoundStarted(number))
-    repairs = not (isinstance(correction, Go) and correction.spends == "correction")
-    sent = await ask_for_reply(ctx, log, f"model:{number}:0", repairs=repairs)
+    corrects = isinstance(correction, Go) and correction.spends == "correction"
+    sent = await ask_for_reply(ctx, log, f"model:{number}:0", corrects=corrects)
     if sent.late:
         log.state = begin(log.state, drained=False, late=True)
-        sent = await ask_for_reply(ctx, log, f"model:{number}:1", repairs=repairs)
+        sent = await ask_for_reply(ctx, log, f"model:{number}:1", corrects=corrects)
     return sent
 
 
@@ -115,7 +121,7 @@ def finish(ctx: Context, log: Log, end: End) -> Turn:
         narrowed=log.state.narrow is not None,
         bounded=end.bounded,
         usage=log.usage,
-        cost=cost_of(ctx.model, log.usage),
+        cost=log.cost,
         enforcement=Enforcement(ctx.enforcement, "none" if log.unforced else ctx.enforcement),
         messages=History((*ctx.history, *messages)),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -45,6 +45,8 @@ class Choice:
     key_variable: str | None = None
     kind: str = ""
     path: str = ""
+    fallbacks: tuple[Choice, ...] = ()
+    notices: tuple[str, ...] = ()
 
     @property
     def paid_by_surprise(self) -> bool:
@@ -72,7 +74,9 @@ def _address(url: str) -> str:
     return f"{parts.scheme}://{host}{f':{port}' if port else ''}{parts.path}"
 
 
-def choose(argument: str | None, recipe: str | None, settings: Settings) -> Choice:
+def choose(
+    argument: str | None, recipe: str | None, settings: Settings, *, agreed: Collection[str] | None = None
+) -> Choice:
     """The model by order of precedence: argument, recipe, VANCETOPE_MODEL, settings; without any of these the first of
     an OpenAI key, a server in the settings, the local model. Raises `ConfigError` for a name that cannot be."""
     named: tuple[tuple[Reason, str | None], ...] = (

@@ -48,6 +48,7 @@ class Course:
         self.where = where
         self.requests = 0
         self.timeout = timeout
+        self.begun = False  # a reply has begun in the running attempt
         self.waits = True  # no request of the running attempt has been sent yet
         self.listener_failed: Exception | None = None  # whatever its type, it is not the server's failure
         self._on_piece = on_piece
@@ -64,7 +65,7 @@ class Course:
 
     def restart(self) -> None:
         """Before each attempt: what was shown of the one before did not count."""
-        self.waits = True
+        self.waits, self.begun = True, False
         if self._shown and self._on_piece is not None:
             self._tell(Restarted())
             self._shown = False
@@ -78,6 +79,7 @@ class Course:
 
     def tell(self, piece: Piece) -> None:
         """Show a piece to whoever listens."""
+        self.begun = True
         if self._on_piece is not None:
             self._shown = True
             self._tell(piece)
@@ -181,7 +183,7 @@ async def persist(course: Course, circuit: Circuit, once: Callable[[], Awaitable
                 circuit.passed()
                 return given
     except ModelError as error:
-        error.requests = course.requests
+        error.requests, error.begun = course.requests, course.begun
         _told(circuit, error, course)
         raise
     except BaseException:

@@ -50,7 +50,7 @@ async def _asked(question: str, wishes: Wishes, history: History) -> Turn:
     finally:
         with suppress(OSError):
             watcher.close()
-        await prepared.backend.aclose()
+        await prepared.aclose()
 
 
 def watcher_for(wishes: Wishes) -> Watcher:

@@ -42,7 +42,7 @@ async def line_chat(wishes: Wishes) -> int:
     finally:
         with suppress(OSError):
             watcher.close()
-        await prepared.backend.aclose()
+        await prepared.aclose()
     return code
 
 

@@ -102,11 +102,11 @@ async def _answered(text: str, schema: Any, wishes: Wishes, demand: Demand, prog
     finally:
         with suppress(OSError):
             progress.close()
-        await prepared.backend.aclose()
+        await prepared.aclose()
 
 
 def _question(text: str, schema: Any, demand: Demand, prepared: Prepared) -> Question | BadQuestion:
-    attempts = (prepared.recipe.params.maxAttempts or 3) if demand.max_attempts is None else demand.max_attempts
+    attempts = prepared.max_attempts if demand.max_attempts is None else demand.max_attempts
     return question_of(text, schema, prepared.info, max_attempts=attempts, format_checks=demand.format_checks)
 
 

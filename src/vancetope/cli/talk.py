@@ -61,7 +61,7 @@ class Talk:
                     await self._opener
             if self.lane is not None:
                 await self.lane.stop()
-                await self.lane.prepared.backend.aclose()
+                await self.lane.prepared.aclose()
 
     def _open_soon(self) -> None:
         self.screen.status("loading")
@@ -187,7 +187,7 @@ class Talk:
             return
         self.lane = self._lane(prepared, old)
         await old.stop()
-        await old.prepared.backend.aclose()
+        await old.prepared.aclose()
 
 
 def _load_heavy() -> None:

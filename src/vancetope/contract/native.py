@@ -19,7 +19,7 @@ def request(view: View, model: ModelInfo, settings: ModelSettings, timeout: floa
     it, asks for it by name: for this one request."""
     respond = view.rules.respond if view.rules.turn_end == "respond" else None
     tools: tuple[ToolSpec, ...] = () if view.narrowed else view.tools
-    forced = view.narrowed and respond is not None and model.forced_choice
+    forced = view.narrowed and respond is not None and _may_force(model, settings)
     return Request(
         model=model.name,
         system=view.system,
@@ -29,6 +29,12 @@ def request(view: View, model: ModelInfo, settings: ModelSettings, timeout: floa
         settings=settings,
         timeout=timeout,
     )
+
+
+def _may_force(model: ModelInfo, settings: ModelSettings) -> bool:
+    """Whether the server takes a choice by name; some refuse it for a model that thinks."""
+    thinks = model.thinking == "always" or settings.thinking not in (None, "off")
+    return model.forced_choice and (model.forced_choice_with_thinking or not thinks)
 
 
 def reply(raw: Reply, view: View, model: ModelInfo) -> Reply:

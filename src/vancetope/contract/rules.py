@@ -11,11 +11,12 @@ from vancetope.outcome import Role, TurnEnd
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """The work tools of a turn by name, which of them may be polled, and which are not named to the model among its
-    options, because something else tells of them."""
+    """The work tools of a turn by name, which of them may be polled, which are shown only once the model has asked for
+    their description, and which are not named to the model among its options, because something else tells of them."""
 
     tools: Mapping[str, ToolSpec] = field(default_factory=dict)
     poll: frozenset[str] = frozenset()
+    deferred: frozenset[str] = frozenset()
     unnamed: frozenset[str] = frozenset()
 
     @property

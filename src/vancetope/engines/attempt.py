@@ -12,10 +12,12 @@ from vancetope.contract.form import ROOM, Form
 from vancetope.contract.verdict import End
 from vancetope.contract.view import View, estimate, estimate_message
 from vancetope.messages import Finish, Message, Reply, Result
-from vancetope.model_call import ASSUMED_OUTPUT, Asking, Sent, past_beside, send, settings_of
+from vancetope.model_call import Asking, Sent, past_beside, send, settings_of
 from vancetope.models.base import ModelInfo
+from vancetope.models.ledger import Purpose
 from vancetope.outcome import EnforcementName
 from vancetope.schema.strict import NotJson, parse
+from vancetope.spending import ASSUMED_OUTPUT
 
 
 async def attempt(
@@ -23,6 +25,7 @@ async def attempt(
     log: Log,
     key: str,
     form: Form,
+    purpose: Purpose,
     prompts: Mapping[EnforcementName, str],
     messages: Sequence[Message],
     limit: int | None,
@@ -48,7 +51,7 @@ async def attempt(
         timeout=ctx.patience.model_call,
     )
     with_past = tokens + sum(map(estimate_message, past))
-    return await send(ctx, log, key, Asking(request, with_past, _as_it_is)), tokens
+    return await send(ctx, log, key, Asking(request, with_past, _as_it_is, purpose)), tokens
 
 
 def _as_it_is(reply: Reply) -> Reply:

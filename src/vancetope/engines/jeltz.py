@@ -21,10 +21,10 @@ from vancetope.contract.stream import RawStreamer
 from vancetope.contract.verdict import End
 from vancetope.engines.attempt import attempt, enforced, more_room
 from vancetope.errors import ClassFailed, ConfigError
-from vancetope.events import CorrectionSent, Notice, RoundStarted, TurnEnded, TurnStarted
+from vancetope.events import CorrectionSent, Notice, RoundStarted, TurnEnded
 from vancetope.messages import Assistant, Message, Note, Result, whole_characters
-from vancetope.model_call import Sent
-from vancetope.models.base import cost_of
+from vancetope.model_call import Sent, falls_back
+from vancetope.models.ledger import Purpose
 from vancetope.outcome import Enforcement, EnforcementName, Outcome, TurnReport
 from vancetope.tools.failure import failure_text
 
@@ -89,7 +89,7 @@ async def answer(ctx: Context, question: Question | BadQuestion) -> Answer[Any]:
     """Ask until a reply fits the schema or the attempts are used up. It never raises for what a model or its server
     does. Raises `ConfigError` before anything is told or sent, for a recipe whose prompt cannot be rendered."""
     prompts = _prompts(ctx, question) if isinstance(question, Question) else {}
-    ctx.publish(TurnStarted(ctx.turn, ctx.model.id))
+    turn.started(ctx)
     log = Log(RawStreamer(f"{ctx.turn}.0", ctx.publish))
     course = Course(log, Form(ctx.enforcement), prompts)
     try:
@@ -111,7 +111,7 @@ async def _answered(ctx: Context, course: Course, question: Question | BadQuesti
     for said in question.notices:
         ctx.publish(Notice(said))
     known = await ctx.journal.step("form", partial(_is_refused, ctx, question), Refused)
-    course.form = Form("prompted") if known.refused else _first_form(ctx, question)
+    course.form = Form("prompted") if known.refused else _told_form(ctx, question)
     ruling = await _after_tools(ctx, course, question)
     if ruling is None:
         ctx = _with_time(ctx, course)
@@ -124,8 +124,16 @@ async def _is_refused(ctx: Context, question: Question) -> Refused:
     return Refused(bool(_refused) and (ctx.model.id, _key(question)) in _refused)
 
 
-def _first_form(ctx: Context, question: Question) -> Form:
-    made = form(question.validator, profile(ctx.enforcement, ctx.model), ctx.model, raised=False)
+def _form(ctx: Context, question: Question, *, raised: bool = False) -> Form:
+    """How to ask the model that is asked now: in the form that was prepared, else in words."""
+    try:
+        return form(question.validator, profile(ctx.enforcement, ctx.model), ctx.model, raised=raised)
+    except ConfigError as error:  # a model that stands in for another may have no such form
+        return Form("prompted", why=str(error))
+
+
+def _told_form(ctx: Context, question: Question) -> Form:
+    made = _form(ctx, question)
     if made.why:
         ctx.publish(Notice(sentences.ASKED_IN_WORDS.format(why=made.why)))
     return made
@@ -182,13 +190,19 @@ async def _send(ctx: Context, course: Course, question: Question, ruling: Ruling
         course.mending = _mending(ruling.say, ruling.quote or "")
     messages = (*course.opening, *course.mending)
     ctx.publish(RoundStarted(course.log.state.rounds + number))
+    key = f"attempt:{number}"
     ask_in = partial(attempt, ctx, course.log, prompts=course.prompts, messages=messages, limit=course.limit)
-    sent, course.tokens = await ask_in(f"attempt:{number}:0", course.form)
+    purpose: Purpose = "correction" if course.corrections else "answer"
+    sent, course.tokens = await ask_in(f"{key}:0", course.form, purpose)
+    while falls_back(ctx, course.log, sent):
+        key = f"{key}:{ctx.model.id}"
+        course.form = _told_form(ctx, question)
+        sent, course.tokens = await ask_in(f"{key}:0", course.form, purpose)
     if not sent.rejected or course.form.response_schema is None or sent.end is None:
         return sent
     ctx.publish(Notice(sentences.SCHEMA_REFUSED.format(why=_without_secrets(sent.end.reason))))
     course.form = Form("prompted")
-    sent, course.tokens = await ask_in(f"attempt:{number}:1", course.form)
+    sent, course.tokens = await ask_in(f"{key}:1", course.form, purpose)
     if sent.reply is not None:
         _refused[ctx.model.id, _key(question)] = None
         while len(_refused) > MOST_REFUSED:
@@ -214,7 +228,7 @@ def _judged(ctx: Context, course: Course, question: Question, sent: Sent) -> Rul
     if isinstance(ruling, Retry) and ruling.say is None:
         course.limit = limit
         if course.form.response_schema is not None:
-            course.form = form(question.validator, profile(ctx.enforcement, ctx.model), ctx.model, raised=True)
+            course.form = _form(ctx, question, raised=True)
     return ruling
 
 
@@ -271,7 +285,7 @@ def _failed(ctx: Context, course: Course, error: AnswerError | None, message: st
         last_invalid=course.tried.last_invalid,
         model_calls=course.log.requests,
         usage=course.log.usage,
-        cost=cost_of(ctx.model, course.log.usage),
+        cost=course.log.cost,
         enforcement=Enforcement(ctx.enforcement, honoured),
     )
 

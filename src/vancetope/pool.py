@@ -1,0 +1,65 @@
+"""Which tools a process has: those its recipe brings, and those of its caller."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from vancetope import sentences
+from vancetope.errors import ConfigError
+from vancetope.models.base import ModelInfo
+from vancetope.recipes.recipe import Recipe
+from vancetope.settings import Settings
+from vancetope.tools.base import Tool
+from vancetope.tools.clock import clock
+from vancetope.tools.describe import tool_describe
+from vancetope.tools.files import file_tools
+from vancetope.tools.functions import as_tools
+
+TINY_TOOLS = frozenset({"clock"})
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """The tools of a process, by the order in which a model is shown them. `deferred` names those it is told of by
+    name until it asks for more; `notices` say what a person should know of what is missing."""
+
+    tools: tuple[Tool, ...]
+    deferred: frozenset[str] = frozenset()
+    notices: tuple[str, ...] = ()
+
+
+def pool(recipe: Recipe, settings: Settings, info: ModelInfo, given: Iterable[Tool | Callable[..., Any]]) -> Pool:
+    """The recipe's bundled tools and the caller's, without those that the recipe removes; the caller's take the place
+    of bundled ones of the same name. A tiny model gets of the bundled ones only those that it can use; beside file
+    tools it answers no question any more. Raises `ConfigError` where a recipe names a tool that nobody has."""
+    own = {each.name: each for each in as_tools(given)}
+    bundled = _bundled(settings.root)
+    wanted = (*recipe.tools.add, *recipe.tools.defer)
+    for name in (*wanted, *recipe.tools.remove):
+        if name not in bundled and name not in own:
+            raise ConfigError(f"{recipe.where}: there is no tool {name!r}; {_instead(name, (*bundled, *own))}")
+    missing = [name for name in wanted if name not in own and bundled[name] is None]
+    usable = {name: each for name in wanted if name not in own and (each := bundled[name]) is not None}
+    if info.tier == "tiny":
+        usable = {name: each for name, each in usable.items() if name in TINY_TOOLS}
+    tools = {**usable, **own}
+    tools = {name: each for name, each in tools.items() if name not in recipe.tools.remove}
+    deferred = {name: each for name, each in tools.items() if name in recipe.tools.defer}
+    notices = tuple(sentences.NO_SEARCH for name in missing if name == "web_search")
+    return Pool((*tools.values(), *([tool_describe(deferred)] if deferred else ())), frozenset(deferred), notices)
+
+
+@lru_cache(maxsize=16)
+def _bundled(root: Path) -> Mapping[str, Tool | None]:
+    """The bundled tools by name; null for one that cannot be used as things are set."""
+    return {each.name: each for each in (clock(), *file_tools(root))}
+
+
+def _instead(name: str, known: tuple[str, ...]) -> str:
+    near = get_close_matches(name, known, n=1, cutoff=0.5)
+    return f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
