@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help setup run test check docs fmt lock wheel chaos bench test-clis clean
+.PHONY: help setup run test check docs fmt lock resolves wheel chaos bench test-clis clean
 
 VENV := .venv
 BENCH := .venv-bench
@@ -53,6 +53,9 @@ fmt: $(READY) ## format, and fix what the linter can fix
 
 lock: $(READY) ## write requirements/*.txt anew (make lock ARGS=--upgrade for newer versions)
 	@bash scripts/lock.sh $(BIN)/uv $(value ARGS)
+
+resolves: $(READY) ## whether the extras can be installed beside instructor and crewai; asks the network
+	@bash scripts/resolves.sh $(VENV)
 
 wheel: $(READY) ## build dist/vancetope-*.whl, offline
 	@$(BIN)/python -m hatchling build -t wheel

@@ -34,16 +34,8 @@ fi
 
 "$venv/bin/python" -m pip install --quiet --require-hashes -r requirements/uv.txt
 
-# uv does not read pip's configuration: hand over a mirror or a certificate file that only pip was told of.
-pip_setting() { "$venv/bin/python" -m pip config list 2>/dev/null | sed -n "s/^[^=]*\.$1='\(.*\)'\$/\1/p" | tail -n 1; }
-if [[ -z ${UV_DEFAULT_INDEX:-}${UV_INDEX_URL:-}${UV_CONFIG_FILE:-} ]]; then
-    index=${PIP_INDEX_URL:-$(pip_setting index-url)}
-    if [[ -n $index ]]; then export UV_DEFAULT_INDEX=$index; fi
-fi
-if [[ -z ${SSL_CERT_FILE:-} ]]; then
-    certificates=${PIP_CERT:-$(pip_setting cert)}
-    if [[ -n $certificates ]]; then export SSL_CERT_FILE=$certificates; fi
-fi
+venv_python=$venv/bin/python
+source scripts/index.sh
 
 export VIRTUAL_ENV=$PWD/$venv
 uv=$venv/bin/uv
