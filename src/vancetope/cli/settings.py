@@ -38,7 +38,7 @@ def settings(name: str | None, *, as_json: bool) -> int:
         group = _group(key, held)
         print_json([_plain(each, held) for each in group]) if as_json else _print(_table(_cells(group, held)))
     if not as_json:
-        _print((Line(f"note: {each}", "note") for each in held.notices), sys.stderr)
+        _print((line for each in held.notices for line in _wrapped(f"note: {each}", "note")), sys.stderr)
     return 0
 
 
@@ -102,7 +102,11 @@ def _listing(held: Settings) -> Iterator[Line]:
     yield from _table(_folders(held))
     yield Line("")
     yield from _table(_cells(held.values, held))
-    yield from _rest("not set", [each for each in KEYS if each not in held.values])
+    yield Line("")
+    unsaid = [each for each in KEYS if each not in held.values]
+    yield from _rest(
+        f"not set (a settings file or {KEYS[unsaid[0]].variable} and its kin say it)" if unsaid else "", unsaid
+    )
     named = addresses()
     if named:
         yield Line("")
@@ -138,8 +142,7 @@ def _cell(key: str, held: Settings) -> Cells:
     if said is None:
         return key, "not set", KEYS[key].variable, "dim"
     text = shown_path(Path(said.value)) if key == "files.root" else _text(said.shown)
-    place = said.where if said.source == "environment" else said.source
-    return key, one_line(text, LONGEST), place, "dim" if said.source == "bundled" else "plain"
+    return key, one_line(text, LONGEST), said.source, "dim" if said.source == "bundled" else "plain"
 
 
 def _secret(found: Secret) -> Cells:
@@ -155,8 +158,12 @@ def _text(value: Any) -> str:
 
 def _rest(title: str, names: Sequence[str]) -> Iterator[Line]:
     if names:
-        for each in wrap(", ".join(names), _columns(), initial_indent=f"{title}: ", subsequent_indent="  "):
-            yield Line(each, "dim")
+        yield from _wrapped(f"{title}: {', '.join(names)}", "dim")
+
+
+def _wrapped(text: str, tone: Tone) -> Iterator[Line]:
+    for each in wrap(text, _columns(), subsequent_indent="  ", break_on_hyphens=False):
+        yield Line(each, tone)
 
 
 def _columns() -> int:
