@@ -80,6 +80,17 @@ def keep_uv_cache() -> None:
 
 
 @pytest.fixture(autouse=True)
+def no_settings_are_left_behind() -> Iterator[None]:
+    """The tenant's folder of the private home is everybody's: a test that wants settings there names a folder of its
+    own in VANCETOPE_TENANT."""
+    yield
+    left = Path(os.environ["XDG_CONFIG_HOME"], "vancetope", "vancetope.yaml")
+    if left.exists():
+        left.unlink()
+        pytest.fail(f"the test left {left.name} in the folder of the tenant")
+
+
+@pytest.fixture(autouse=True)
 def no_blocking_calls(request: pytest.FixtureRequest) -> Iterator[None]:
     """In an async test, a blocking call from our code on the event loop raises BlockingError."""
     test = getattr(request.node, "obj", None)
