@@ -15,14 +15,14 @@ from vancetope.backends.local import DEFAULT, launcher
 from vancetope.backends.local.backend import LocalBackend
 from vancetope.contract.examples import action
 from vancetope.messages import Accepted, Assistant, Reply, Result
-from vancetope.models.catalogue import lookup
+from vancetope.models.catalogue import catalogue
 from vancetope.outcome import Outcome
 from vancetope.schema.validate import compile as compiled
 
 pytestmark = pytest.mark.timeout(180)
 
 MOST_ROUNDS = 4
-INFO = lookup("local", DEFAULT)
+INFO = catalogue().lookup("local", DEFAULT)
 QUESTIONS = (
     "What time is it in Paris?",
     "Tell me the time in Berlin.",

@@ -47,7 +47,8 @@ def test_two_models_of_one_server_share_its_connections() -> None:
     [
         ("gpt-5", "provider:name"),
         ("nobody:x", "no provider 'nobody'"),
-        ("anthropic:claude", "later release"),
+        ("claude-cli:x", "later release"),
+        ("anthropic:claude", "ANTHROPIC_API_KEY"),
         ("ollama:", "which of its models"),
         ("openai:gpt-5", "OPENAI_API_KEY"),
     ],

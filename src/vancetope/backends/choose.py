@@ -1,25 +1,37 @@
-"""Which model a turn uses, why, and how it is reached."""
+"""Which model a turn uses, why, which ones stand in for it, and how it is reached."""
 
 from __future__ import annotations
 
+import importlib.util
 import os
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, cast
-from urllib.parse import urlsplit
 
 from vancetope.backends.base import Backend
-from vancetope.errors import ConfigError
-from vancetope.models.base import ModelInfo
-from vancetope.models.catalogue import lookup
+from vancetope.errors import ConfigError, MissingExtra
+from vancetope.models.aliases import LATER, Route
+from vancetope.models.base import HOSTED, ModelInfo
+from vancetope.models.catalogue import Catalogue, catalogue
 from vancetope.outcome import EnforcementName
-from vancetope.settings import KINDS, Server, Settings, key_from_environment
+from vancetope.settings import Server, Settings, address, key_from_environment
 
 DEFAULT_OPENAI = "gpt-5-mini"
 DEFAULT_LOCAL = "smollm2-135m"
-LATER = ("anthropic", "gemini", "claude-cli", "codex-cli", "gemini-cli", "opencode-cli", "grok-cli")
+# The model of a hosted provider that is named alone, in the order in which their keys are looked for.
+DEFAULTS: Mapping[str, str] = {
+    "openai": DEFAULT_OPENAI,
+    "anthropic": "claude-haiku-5-5",
+    "gemini": "gemini-3.8-flash",
+}
+# Reached through optional libraries: where the server is, and where its key comes from, by environment variables.
+DIRECT: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "anthropic": ("ANTHROPIC_BASE_URL", ("ANTHROPIC_API_KEY",)),
+    "gemini": ("GEMINI_BASE_URL", ("GEMINI_API_KEY", "GOOGLE_API_KEY")),
+}
+STAYS = "--model local: stays on this machine"
 
 Reason: TypeAlias = Literal["argument", "recipe", "environment", "settings", "key", "server", "local"]
 _REASONS: dict[Reason, str] = {
@@ -27,7 +39,7 @@ _REASONS: dict[Reason, str] = {
     "recipe": "named by the recipe",
     "environment": "named by VANCETOPE_MODEL",
     "settings": "named in the settings",
-    "key": "because OPENAI_API_KEY is set; its use is paid, --model local: stays on this machine",
+    "key": "",
     "server": "the server named in the settings",
     "local": "no key and no server found; it runs on this machine, free",
 }
@@ -35,8 +47,13 @@ _REASONS: dict[Reason, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A chosen model: what is known of it, why it was chosen, and where it is. `key_variable` names where its key comes
-    from, `path` is the file of a local model or the script of a scripted one."""
+    """A chosen model: what is known of it, why it was chosen, and where it is.
+
+    `key_variable` names where its key comes from, `path` is the file of a local model or the script of a scripted one.
+    `alias` is the name that it was asked for by, if that stands for several; `fallbacks` are the others of them that
+    can be used here and are of its tier. `is_picked`: nobody named this model, a key that was found or the bundled list
+    led to it. `hints` are sentences about what was passed over.
+    """
 
     info: ModelInfo
     reason: Reason
@@ -45,99 +62,219 @@ class Choice:
     key_variable: str | None = None
     kind: str = ""
     path: str = ""
+    alias: str = ""
+    is_picked: bool = False
     fallbacks: tuple[Choice, ...] = ()
-    notices: tuple[str, ...] = ()
+    hints: tuple[str, ...] = ()
 
     @property
     def paid_by_surprise(self) -> bool:
         """Whether this model costs money and was chosen only because a key was found."""
-        return self.reason == "key"
+        return self.is_picked and self.key is not None and self.kind in HOSTED
+
+    @property
+    def why(self) -> str:
+        """Why this model, and whether that costs money."""
+        parts = [_REASONS[self.reason]]
+        if self.reason == "local" and self.hints:
+            parts = ["no key that can be used and no server found; it runs on this machine, free"]
+        if self.alias:
+            parts.insert(0, f"for {self.alias}")
+        if self.paid_by_surprise:
+            parts.append(f"because {_found_in(self.key_variable or '')} is set; its use is paid, {STAYS}")
+        return ", ".join(filter(None, parts))
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What a person should know of this choice: what was passed over, and which models the catalogue does not
+        know."""
+        unknown = (each.info for each in (self, *self.fallbacks) if not each.info.known)
+        return (*self.hints, *map(_assumed, unknown))
 
     def __str__(self) -> str:
-        at = f" at {_address(self.url)}" if self.url and self.reason != "key" else ""
-        return f"{self.info.id}{at} ({_REASONS[self.reason]})"
+        at = f" at {address(self.url)}" if self.url and not self.paid_by_surprise else ""
+        return f"{self.info.id}{at} ({self.why})"
 
     def __repr__(self) -> str:
         return f"<Choice {self}>"
 
 
-def _address(url: str) -> str:
-    """A base URL as it may be shown: user, password and query may be secret, and any part of one that cannot be."""
-    try:
-        parts = urlsplit(url)
-        port = parts.port
-    except ValueError:
-        return "an address that is no URL"
-    if parts.scheme not in {"http", "https"} or url.count("@") > (parts.username is not None):
-        return "an address that is no URL"
-    host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
-    return f"{parts.scheme}://{host}{f':{port}' if port else ''}{parts.path}"
+def _assumed(info: ModelInfo) -> str:
+    window = "a context window of any size" if info.context_window is None else f"{info.context_window:,} tokens"
+    sight = "images" if info.vision else "no images"
+    price = "an unknown price" if info.price is None else "its price"
+    return (
+        f"the catalogue does not know {info.id}; assumed: {window}, {sight}, {price}, "
+        f"{info.enforcements[0]} enforcement; say more in an ai-models.yaml"
+    )
+
+
+def _found_in(variable: str) -> str:
+    """The variable that a key was really found in: itself, or the one that names a file."""
+    return variable if os.environ.get(variable) else f"{variable}_FILE"
 
 
 def choose(
     argument: str | None, recipe: str | None, settings: Settings, *, agreed: Collection[str] | None = None
 ) -> Choice:
-    """The model by order of precedence: argument, recipe, VANCETOPE_MODEL, settings; without any of these the first of
-    an OpenAI key, a server in the settings, the local model. Raises `ConfigError` for a name that cannot be."""
-    named: tuple[tuple[Reason, str | None], ...] = (
-        ("argument", argument),
-        ("recipe", recipe),
-        ("environment", os.environ.get("VANCETOPE_MODEL")),
-        ("settings", settings.model),
-    )
-    for reason, name in named:
+    """The model by order of precedence: argument, recipe, VANCETOPE_MODEL, settings; each may be the name of a model or
+    an alias. Without any of these the first of an OpenAI, Anthropic or Gemini key, a server in the settings, the local
+    model.
+
+    `agreed` are the variables of those keys that may pay for a fallback that nobody named; null: all of them. Raises
+    `ConfigError` for a name that cannot be, and for an alias of which nothing can be used here.
+    """
+    known = catalogue(settings.folders)
+    for reason, name in _named(argument, recipe, settings):
         if name:
-            return parse(name, reason, settings)
-    if key_from_environment("OPENAI_API_KEY"):
-        return parse(f"openai:{DEFAULT_OPENAI}", "key", settings)
+            return _behind(name, reason, settings, known, agreed)
+    return _unnamed(settings, known)
+
+
+def _named(argument: str | None, recipe: str | None, settings: Settings) -> Iterator[tuple[Reason, str | None]]:
+    yield "argument", argument
+    yield "recipe", recipe
+    yield "environment", os.environ.get("VANCETOPE_MODEL")
+    said = settings.values.get("model")
+    yield "environment" if said and said.source == "environment" else "settings", settings.model
+
+
+def _unnamed(settings: Settings, known: Catalogue) -> Choice:
+    hints: list[str] = []
+    for provider in DEFAULTS:
+        if found := _key(provider):
+            try:
+                choice = parse(f"{provider}:", "key", settings, known)
+            except MissingExtra as missing:
+                hints.append(f"{_found_in(found[0])} is set, but {missing}")
+            else:
+                return replace(choice, is_picked=True, hints=tuple(hints))
     if settings.servers:
-        return parse(f"{next(iter(settings.servers))}:", "server", settings)
-    return parse("local:", "local", settings)
+        return replace(parse(f"{next(iter(settings.servers))}:", "server", settings, known), hints=tuple(hints))
+    return replace(parse("local:", "local", settings, known), hints=tuple(hints))
 
 
-def parse(name: str, reason: Reason, settings: Settings) -> Choice:
-    """The choice behind `provider:name`, `local:/file.gguf`, `scripted:script` or a server's name in the settings."""
-    provider, colon, model = name.partition(":")
-    if not colon and provider not in settings.servers:
-        raise ConfigError(f"model {name!r}: write provider:name, for example openai:{DEFAULT_OPENAI} or local:")
-    if provider in settings.servers:
-        return _at_server(settings.servers[provider], model, reason)
-    if provider == "local":
-        return _local(model or DEFAULT_LOCAL, reason)
-    if provider == "scripted":
-        return Choice(lookup("scripted", model or "hello"), reason, kind="scripted", path=model or "hello")
-    if provider in KINDS:
-        return _at_server(Server(provider, provider, model or None), "", reason)
-    known = (*KINDS, "local", "scripted", *settings.servers)
-    later = " (it comes with a later release)" if provider in LATER else ""
-    raise ConfigError(f"model {name!r}: there is no provider {provider!r}{later}; there are {', '.join(known)}")
+def _key(provider: str) -> tuple[str, str] | None:
+    """The variable of a provider's key that is set, and the key."""
+    variables = DIRECT[provider][1] if provider in DIRECT else ("OPENAI_API_KEY",)
+    return next(((each, key) for each in variables if (key := key_from_environment(each))), None)
 
 
-def _local(model: str, reason: Reason) -> Choice:
-    is_file = model.endswith(".gguf") or os.sep in model
-    name = Path(model).stem.lower() if is_file else model
-    return Choice(lookup("local", name), reason, kind="local", path=model)
+def _behind(name: str, reason: Reason, settings: Settings, known: Catalogue, agreed: Collection[str] | None) -> Choice:
+    """The first model behind a name that can be used here, those after it as its fallbacks."""
+    routes = known.routes(name, settings.servers)
+    if not routes[0].through:
+        return parse(name, reason, settings, known)
+    found: dict[str, Choice] = {}
+    problems = []
+    for each in routes:
+        try:
+            choice = at_route(each, reason, settings, known)
+        except ConfigError as error:
+            problems.append(str(error).removesuffix(f", or use {STAYS.partition(' stays')[0]}"))
+        else:
+            found.setdefault(choice.info.id, choice)
+    if not found:
+        raise ConfigError(f"none of the models of {name} can be used here: {'; '.join(problems)}")
+    first, *others = found.values()
+    fit = (
+        each
+        for each in others
+        if each.info.tier == first.info.tier
+        and (agreed is None or not each.paid_by_surprise or each.key_variable in agreed)
+    )
+    return replace(first, fallbacks=tuple(fit))
 
 
-def _at_server(server: Server, model: str, reason: Reason) -> Choice:
+def at_route(route: Route, reason: Reason, settings: Settings, known: Catalogue | None = None) -> Choice:
+    """The choice behind one of an alias's models. Raises `ConfigError` where it cannot be used here."""
+    known = known or catalogue(settings.folders)
+    choice = parse(route.model, reason, settings, known)
+    if choice.kind == "local" and importlib.util.find_spec("xllamacpp") is None:
+        raise MissingExtra("local", "the local model")
+    is_picked = any(known.aliases[each].is_bundled for each in route.through)
+    return replace(choice, alias=route.through[0] if route.through else "", is_picked=is_picked)
+
+
+def parse(name: str, reason: Reason, settings: Settings, known: Catalogue | None = None) -> Choice:
+    """The choice behind `provider:name`, `local:/file.gguf`, `scripted:script` or a server's name in the settings; no
+    alias. Raises `ConfigError` for a name that cannot be, a key that is missing and a library that is not installed."""
     from vancetope.backends.openai.profiles import PROFILES
 
+    known = known or catalogue(settings.folders)
+    provider, colon, model = name.partition(":")
+    if provider in settings.servers:
+        return _at_server(settings.servers[provider], model, reason, known)
+    if not colon:
+        hint = f"write provider:name, for example openai:{DEFAULT_OPENAI} or local:"
+        raise ConfigError(f"model {name!r}: {hint}, or one of {', '.join(known.aliases)}")
+    if provider == "local":
+        return _local(model or DEFAULT_LOCAL, reason, known)
+    if provider == "scripted":
+        return Choice(known.lookup("scripted", model or "hello"), reason, kind="scripted", path=model or "hello")
+    if provider in DIRECT:
+        return _direct(provider, model or DEFAULTS[provider], reason, known)
+    if provider in PROFILES:
+        return _at_server(Server(provider, provider, model or None), "", reason, known)
+    there = (*(each for each in PROFILES if each != "local"), *DIRECT, "local", "scripted", *settings.servers)
+    later = " (it comes with a later release)" if provider in LATER else ""
+    raise ConfigError(f"model {name!r}: there is no provider {provider!r}{later}; there are {', '.join(there)}")
+
+
+def _local(model: str, reason: Reason, known: Catalogue) -> Choice:
+    is_file = model.endswith(".gguf") or os.sep in model
+    name = Path(model).stem.lower() if is_file else model
+    return Choice(known.lookup("local", name), reason, kind="local", path=model)
+
+
+def _direct(provider: str, model: str, reason: Reason, known: Catalogue) -> Choice:
+    from vancetope.backends.direct.extras import missing_extra
+
+    info = known.lookup(provider, model)
+    url_variable, variables = DIRECT[provider]
+    found = _key(provider)
+    if found is None:
+        raise ConfigError(f"{info.id} needs a key: set {variables[0]}, or use --model local:")
+    if missing := missing_extra(cast(Literal["anthropic", "gemini"], provider)):
+        raise missing
+    url = os.environ.get(url_variable) or None
+    return Choice(info, reason, url=url, key=found[1], key_variable=found[0], kind=provider)
+
+
+def _at_server(server: Server, model: str, reason: Reason, known: Catalogue) -> Choice:
+    from vancetope.backends.openai.profiles import PROFILES, base_url_of
+
     profile = PROFILES[server.kind]
-    wanted = model or server.model or (DEFAULT_OPENAI if server.kind == "openai" else None)
+    wanted = model or server.model or DEFAULTS.get(server.kind)
     if wanted is None:
-        raise ConfigError(f"{server.name}: say which of its models, for example {server.name}:qwen3:4b")
-    info = replace(lookup(server.kind, wanted), provider=server.name)
+        raise ConfigError(f"{server.name}: say which of its models, for example {server.name}:{_EXAMPLES[server.kind]}")
+    info = known.lookup(server.kind, wanted, server.name if server.name != server.kind else None)
     if server.enforcement:
         first = cast(EnforcementName, server.enforcement)
         info = replace(info, enforcements=(first, *(each for each in info.enforcements if each != first)))
     if server.context_window:
         info = replace(info, context_window=server.context_window)
-    url = server.url or os.environ.get(f"{server.kind.upper()}_BASE_URL") or profile.base_url
+    url = server.url or os.environ.get(profile.url_variable or "") or profile.base_url
+    if url is None:
+        where = f"servers.{server.name}.url in the settings" if server.name != server.kind else profile.url_variable
+        raise ConfigError(f"{info.id} needs an address: set {where}")
     variable = server.key_variable or profile.key_variable
     key = key_from_environment(variable) if variable else None
-    if profile.needs_key and not key and url == profile.base_url:
+    if profile.needs_key and not key and url == (profile.base_url or url):
         raise ConfigError(f"{info.id} needs a key: set {variable}, or use --model local:")
+    url = base_url_of(profile, url, server.api_version)
     return Choice(info, reason, url=url, key=key, key_variable=variable, kind=server.kind)
+
+
+# What to name where a server is named without one of its models.
+_EXAMPLES = {
+    "azure": "MY-DEPLOYMENT",
+    "openrouter": "openai/gpt-5-mini",
+    "ollama": "qwen3:4b",
+    "lmstudio": "qwen/qwen3-4b",
+    "llamacpp": "qwen3",
+    "vllm": "Qwen/Qwen3-4B",
+}
 
 
 def connect(choice: Choice, wire: Callable[[str, Any], None] | None = None) -> Backend:
@@ -167,6 +304,11 @@ def _shared(kind: str, url: str | None, key: str | None, key_variable: str | Non
 def _client(
     kind: str, url: str | None, key: str | None, key_variable: str | None, wire: Callable[[str, Any], None] | None
 ) -> Backend:
+    if kind in DIRECT:
+        from vancetope.backends.direct import connect as connect_direct
+
+        direct = cast(Literal["anthropic", "gemini"], kind)
+        return connect_direct(direct, url, key or "", key_variable=key_variable, wire=wire)
     from vancetope.backends.openai import PROFILES, OpenAICompatible
 
     return OpenAICompatible(url, key, profile=replace(PROFILES[kind], key_variable=key_variable), wire=wire)

@@ -12,6 +12,10 @@ Tier: TypeAlias = Literal["tiny", "standard"]
 Thinking: TypeAlias = Literal["no", "yes", "always"]
 Quirk: TypeAlias = Literal["no_temperature", "no_seed"]
 
+# Where a model may be. The first are hosted: they cost money, and what is sent leaves this machine.
+HOSTED = ("openai", "anthropic", "gemini", "azure", "openrouter")
+PROVIDERS = (*HOSTED, "ollama", "lmstudio", "llamacpp", "vllm", "local", "scripted")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Price:

@@ -1,45 +1,93 @@
-"""What is known of models, from the bundled list."""
+"""What is known of models: the bundled list, and over it what a tenant and a project say."""
 
 from __future__ import annotations
 
-import re
-from fnmatch import fnmatchcase
-from functools import cache
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from functools import cache, lru_cache
 from importlib.resources import files
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeAlias
 
 from vancetope.errors import ConfigError
-from vancetope.models.base import ModelInfo, Price
-from vancetope.strict_yaml import parsed
+from vancetope.models.aliases import Alias, Route, routes, usable
+from vancetope.models.base import ModelInfo
+from vancetope.models.entries import Layer, layer_from
+from vancetope.strict_yaml import read
+
+FILE = "ai-models.yaml"
+_LONG = frozenset({"long_price", "long_from"})
+
+State: TypeAlias = tuple[Path, int, int]  # a file, when it was changed last (nanoseconds), its size
 
 
-def lookup(provider: str, name: str) -> ModelInfo:
-    """The catalogue's word on a model; safe defaults for one that it does not know."""
-    full = f"{provider}:{name}"
-    entry = next((each for each in _entries() if fnmatchcase(full, each["match"])), {"match": full})
-    return _info(provider, name, entry)
+@dataclass(frozen=True, slots=True)
+class Catalogue:
+    """What is known of models. `layers` are the files that say it, the bundled one first; `aliases` are those of all of
+    them, of each name the last one."""
+
+    layers: tuple[Layer, ...]
+    aliases: Mapping[str, Alias]
+
+    def lookup(self, provider: str, name: str, server: str | None = None) -> ModelInfo:
+        """What is known of a model, safe defaults for the rest. `server` is the name of the server in the settings that
+        it is on, if it is on one: entries may be about it too, and the model bears its name."""
+        names = [f"{each}:{name}" for each in (provider, server) if each]
+        fields: dict[str, Any] = {}
+        known = False
+        for layer in self.layers:
+            if entry := layer.entry(names):
+                below = {key: each for key, each in fields.items() if key not in _LONG or "price" not in entry.fields}
+                fields = {**below, **entry.fields}
+                known = known or entry.known
+        return ModelInfo(provider=server or provider, name=name, known=known, **fields)
+
+    def resolve(self, name: str, servers: Collection[str] = ()) -> tuple[str, ...]:
+        """The models behind an alias in their order; the name alone where it is none. Raises `ConfigError` where the
+        aliases lead back to one of themselves, or to what there is not."""
+        return tuple(each.model for each in self.routes(name, servers))
+
+    def routes(self, name: str, servers: Collection[str] = ()) -> tuple[Route, ...]:
+        """The same with the way to each."""
+        return routes(name, usable(self.aliases, servers), servers)
 
 
-def _info(provider: str, model: str, entry: dict[str, Any]) -> ModelInfo:
-    fields = {_snake(key): value for key, value in entry.items() if key != "match"}
-    for name in ("enforcements", "structured_output"):
-        if name in fields:
-            fields[name] = tuple(fields[name])
-    if "price" in fields:
-        fields["price"] = Price(**{_snake(key): value for key, value in fields["price"].items()})
+def catalogue(folders: tuple[Path, ...] = ()) -> Catalogue:
+    """What is known of models where these folders may each hold an `ai-models.yaml`; the first folder has the last
+    word. A file is read again once it has changed. Raises `ConfigError`."""
+    return _catalogue(tuple(state for each in folders if (state := _state(each / FILE))))
+
+
+def _state(path: Path) -> State | None:
+    """A file as it is now; null where there is none."""
     try:
-        return ModelInfo(provider=provider, name=model, **fields)
-    except TypeError as error:
-        raise ConfigError(f"ai-models.yaml: {entry['match']}: {error}") from None
+        found = path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, ValueError) as error:
+        problem = getattr(error, "strerror", None) or "no file has such a name"
+        raise ConfigError(f"the catalogue {path} cannot be read: {problem}") from None
+    return path, found.st_mtime_ns, found.st_size
 
 
-def _snake(key: str) -> str:
-    return re.sub(r"(?<!^)([A-Z])", r"_\1", key).lower()
+@lru_cache(maxsize=16)
+def _catalogue(states: tuple[State, ...]) -> Catalogue:
+    layers = (_bundled(), *(_layer(each) for each in reversed(states)))
+    return Catalogue(layers, {name: alias for each in layers for name, alias in each.aliases.items()})
+
+
+@lru_cache(maxsize=16)
+def _layer(state: State) -> Layer:
+    path = state[0]
+    return layer_from(read(path, "the catalogue"), str(path))
 
 
 @cache
-def _entries() -> list[dict[str, Any]]:
-    entries: list[dict[str, Any]] = parsed(
-        files("vancetope.models").joinpath("ai-models.yaml").read_text("utf-8"), "ai-models.yaml"
+def _bundled() -> Layer:
+    """The bundled list. A test has read it with the strict loader, which is ten times slower than libyaml's."""
+    import yaml
+
+    loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    return layer_from(
+        yaml.load(files("vancetope.models").joinpath(FILE).read_text("utf-8"), loader), FILE, is_bundled=True
     )
-    return entries
