@@ -13,6 +13,7 @@ import typer
 
 from vancetope import __version__
 from vancetope.cli import options as opt
+from vancetope.cli.lines import Line
 from vancetope.cli.trouble import BROKEN_PIPE, INTERRUPTED, Refused, failed, print_json
 
 if TYPE_CHECKING:
@@ -267,9 +268,29 @@ def settings_command(name: opt.SettingShown = None, as_json: opt.OneJson = False
     return _unless_unread(lambda: settings(name, as_json=as_json))
 
 
+@app.command("usage")
+def usage_command(by: opt.By = opt.ByOption.MODEL, since: opt.Since = None, as_json: opt.OneJson = False) -> int:
+    """What model calls in this project have used and cost, and what is left of its budgets."""
+    from vancetope.cli.usage import usage
+
+    return _unless_unread(lambda: usage(by=by.value, since=since, as_json=as_json))
+
+
 def _unless_unread(command: Callable[[], int]) -> int:
-    """The exit code of a command, or of a command that nobody reads any more: the parser would call that a failure."""
+    """The exit code of a command, or of a command that nobody reads any more: the parser would call that a failure.
+    What the command used is written down by then."""
     try:
         return command()
     except BrokenPipeError:
         return BROKEN_PIPE
+    finally:
+        _write_usage()
+
+
+def _write_usage() -> None:
+    """See the usage of this command written, if it has counted any."""
+    from vancetope.cli.page import aside
+    from vancetope.cli.usage_file import closed
+
+    for each in closed():
+        aside(Line(f"· {each}", "bad"))

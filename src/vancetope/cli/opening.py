@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib.util
 import os
 from collections.abc import Callable
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from vancetope.cli.answers import USES_FOUND_KEY, remember, remembered
 from vancetope.cli.lines import Line
+from vancetope.cli.usage_file import FileLedger, file_ledger
 from vancetope.errors import MissingExtra
 from vancetope.settings import Settings
 
@@ -53,7 +55,11 @@ async def opened(
     from vancetope import prepare as preparing
 
     prepare = by or preparing.prepare
-    asked = replace(asked, settings=settings)
+    ledger = await asyncio.to_thread(file_ledger, settings)
+    if isinstance(ledger, FileLedger):
+        for notice in await asyncio.to_thread(ledger.notices):
+            person.tell(Line(f"· {notice}", "note"))
+    asked = replace(asked, settings=settings, ledger=ledger)
     prepared = prepare(asked)
     choice = prepared.choice
     if choice is not None and choice.paid_by_surprise:

@@ -20,6 +20,13 @@ class EnforcementOption(StrEnum):
     PROMPTED = "prompted"
 
 
+class ByOption(StrEnum):
+    MODEL = "model"
+    DAY = "day"
+    PURPOSE = "purpose"
+    PROCESS = "process"
+
+
 Model: TypeAlias = Annotated[
     str | None,
     typer.Option("--model", "-m", metavar="MODEL", help="provider:name, for example ollama:qwen3:4b or local:"),
@@ -83,4 +90,8 @@ Temperature: TypeAlias = Annotated[float | None, typer.Option(metavar="T", min=0
 NoProbe: TypeAlias = Annotated[bool, typer.Option("--no-probe", help="Ask no server.")]
 PullName: TypeAlias = Annotated[
     str | None, typer.Argument(metavar="[NAME|PATH|URL]", help="Which model; nothing is the small one.")
+]
+By: TypeAlias = Annotated[ByOption, typer.Option("--by", help="What stands together in one line.")]
+Since: TypeAlias = Annotated[
+    str | None, typer.Option(metavar="DATE", help="Leave out earlier calls; a date is the start of a day in UTC.")
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -61,6 +62,17 @@ def _history(talk: Talk, _: str) -> None:
     talk.screen.settle(history_parts(talk.lane.history) if talk.lane else [])
 
 
+def _usage(talk: Talk, _: str) -> None:
+    from vancetope.cli.usage import budget_lines, columns, grouped, limited, table
+
+    if talk.lane is None:
+        return
+    prepared = talk.lane.prepared
+    rows = prepared.ledger.rows(tree=prepared.account.tree)
+    limits = limited(prepared.budgets, prepared.ledger, prepared.account)
+    talk.screen.tell(*table(grouped(rows, "model"), "model", columns(sys.stdout)), *budget_lines(limits))
+
+
 def _quit(talk: Talk, _: str) -> None:
     talk.screen.leave(0)
 
@@ -83,6 +95,7 @@ COMMANDS: Mapping[str, tuple[Callable[[Talk, str], None], str, str]] = {
     "help": (_help, "/help", "this list"),
     "model": (_model, "/model [NAME]", "show the model, or go on with another"),
     "history": (_history, "/history", "show the conversation again"),
+    "usage": (_usage, "/usage", "what this conversation has used, and what is left"),
     "steer": (_steer, "/steer TEXT", "tell the running turn something, now"),
     "stop": (_stop, "/stop", "interrupt the running turn"),
     "quit": (_quit, "/quit", "leave"),

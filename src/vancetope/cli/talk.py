@@ -181,11 +181,12 @@ class Talk:
         assert self.lane is not None
         old = self.lane
         try:
-            prepared = await self._prepared(replace(self._wishes, model=name))
+            other = await self._prepared(replace(self._wishes, model=name))
         except VancetopeError as error:
             self.screen.settle([error_line(error)])
             return
-        self.lane = self._lane(prepared, old)
+        # It is the same conversation: what it has spent counts on.
+        self.lane = self._lane(replace(other, account=old.prepared.account), old)
         await old.stop()
         await old.prepared.aclose()
 

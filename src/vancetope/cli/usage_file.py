@@ -53,6 +53,11 @@ def closed() -> tuple[str, ...]:
     return tuple(said)
 
 
+def usage_path(project: Path) -> Path:
+    """Where the usage of a project is kept."""
+    return project / PROJECT_FOLDER / FILE
+
+
 @dataclass(frozen=True, slots=True)
 class Found:
     """A line of the file that ends at byte `end`: its number (from 1), and its row, or null if it is none of ours.
@@ -72,7 +77,7 @@ class FileLedger:
     """
 
     def __init__(self, project: Path) -> None:
-        self._path = project / PROJECT_FOLDER / FILE
+        self._path = usage_path(project)
         self._project = str(project)
         self._memory = MemoryLedger()
         self._writer = ThreadPoolExecutor(1, "usage")
