@@ -1,0 +1,244 @@
+"""The client: one request to Anthropic's or Google's API through the library, and what it takes to get its reply."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from vancetope.backends.base import OnPiece, Request
+from vancetope.backends.direct.anthropic import Anthropic
+from vancetope.backends.direct.dialect import Dialect
+from vancetope.backends.direct.extras import Kind, Layer, loaded, missing_extra
+from vancetope.backends.direct.gemini import Gemini
+from vancetope.backends.direct.passage import Passage
+from vancetope.backends.direct.reading import Preview, calls_in, parts_in, reply_of
+from vancetope.backends.direct.seat import PASSAGE
+from vancetope.backends.direct.speech import spoken, turns_of
+from vancetope.backends.direct.splice import Plan, Written, planned
+from vancetope.backends.openai.failures import Where, broken, said_in
+from vancetope.backends.openai.mask import masked
+from vancetope.backends.openai.pool import Origin, Pool, Pools
+from vancetope.backends.openai.profiles import at_host
+from vancetope.backends.resilience import ATTEMPTS, Circuits, Course, persist
+from vancetope.errors import ConfigError, ModelError, Unreachable
+from vancetope.messages import Reply
+
+Wire = Callable[[str, Any], None]
+
+DIALECTS: dict[Kind, Dialect] = {"anthropic": Anthropic(), "gemini": Gemini()}
+
+
+class Direct:
+    """A `Backend` for Anthropic's or Google's API, over pydantic-ai's direct layer.
+
+    `url` and `key` override what is known of the API (the key is not read from the environment here). `attempts`,
+    `idle_timeout`, `per_model_limit`, `max_connections` and `wire` are as in `OpenAICompatible`.
+
+    Raises `ConfigError` at once for a base URL or a key that cannot work, and `MissingExtra` without the library.
+    """
+
+    def __init__(
+        self,
+        kind: Kind,
+        url: str | None = None,
+        key: str | None = None,
+        *,
+        key_variable: str | None = None,
+        wire: Wire | None = None,
+        max_connections: int = 100,
+        per_model_limit: int = 8,
+        attempts: int = ATTEMPTS,
+        idle_timeout: float = 120.0,
+    ) -> None:
+        if missing := missing_extra(kind):
+            raise missing
+        if min(attempts, per_model_limit, max_connections) < 1:
+            raise ConfigError("attempts, per_model_limit and max_connections are at least 1")
+        self._dialect = DIALECTS[kind]
+        profile = replace(self._dialect.profile, key_variable=key_variable or self._dialect.profile.key_variable)
+        base = url or profile.base_url or ""
+        # The library writes the version into the path by itself.
+        self._origin = Origin.at(re.sub(rf"{self._dialect.versions}/*(?=$|\?)", "", base.strip()), profile.name)
+        self.profile = at_host(profile, self._origin.host)
+        self._key = _checked(key, self.profile.name, self.profile.key_variable, needed=self.profile.needs_key)
+        self._secrets = (*((self._key,) if self._key else ()), *self._origin.secrets)
+        self._wire = wire
+        self._attempts = attempts
+        self._idle_timeout = idle_timeout
+        self._circuits = Circuits()
+        self._written = Written()
+        self._pools = Pools(self._origin, max_connections, per_model_limit)
+
+    async def complete(self, request: Request, on_piece: OnPiece | None = None) -> Reply:
+        """The model's reply, streamed where `on_piece` is given. Contract: see `Backend`."""
+        turns = turns_of(request.messages)
+        if not turns:
+            raise ConfigError("there is nothing to send: the conversation holds no message that says anything")
+        where = Where(self.profile, self._origin.address, " ".join(request.model.split())[:100], self._secrets)
+        course = Course(where, request.timeout, on_piece, request.on_send)
+        layer = await loaded(self._dialect.kind, self._dialect.load, request.model)
+        plan = planned(request.model, turns, self._written)
+        said = spoken(plan.fresh, self._dialect.kind, self._dialect.system)
+        once = partial(self._attempt, request, layer, plan, said, where, course, on_piece is not None)
+        return await persist(course, self._circuits.of(request.model), once, self._attempts)
+
+    async def aclose(self) -> None:
+        """Close the connections of the running event loop; those of another loop close when it ends."""
+        await self._pools.aclose()
+
+    async def _attempt(
+        self, request: Request, layer: Layer, plan: Plan, said: list[Any], where: Where, course: Course, streams: bool
+    ) -> Reply:
+        """One request, from its wait for a free slot to its reply."""
+        pool = await self._pools.here()
+        model = layer.model(request.model)
+        passage = self._passage(request, model, plan, pool, where, course, streams)
+        clock = passage.clock = asyncio.timeout(course.left)
+        held = PASSAGE.set(passage)
+        problem: Exception
+        try:
+            async with clock, pool.slots(request.model):
+                return await self._asked(passage, said)
+        except TimeoutError:
+            if not clock.expired():
+                raise
+            problem = self._timed_out(passage)
+        except Exception as error:
+            if error is course.listener_failed:
+                raise
+            problem = passage.problem or self._unread(passage, error)
+        finally:
+            PASSAGE.reset(held)
+            await passage.aclose()
+        # Raised out here, the failure drags along none of the library's own, which may quote what it was given.
+        raise problem
+
+    def _passage(
+        self, request: Request, model: Any, plan: Plan, pool: Pool, where: Where, course: Course, streams: bool
+    ) -> Passage:
+        return Passage(
+            dialect=self._dialect,
+            request=request,
+            model=model,
+            plan=plan,
+            written=self._written,
+            origin=self._origin,
+            key=self._key,
+            pool=pool,
+            where=where,
+            course=course,
+            show=self._show,
+            shows=self._wire is not None,
+            idle_timeout=self._idle_timeout,
+            streams=streams,
+        )
+
+    async def _asked(self, passage: Passage, said: list[Any]) -> Reply:
+        from pydantic_ai.direct import model_request, model_request_stream
+
+        settings, parameters = self._terms(passage.request)
+        if passage.streams:
+            preview = Preview()
+            async with model_request_stream(
+                passage.model,
+                said,
+                model_settings=settings,
+                model_request_parameters=parameters,
+                instrument=False,
+            ) as stream:
+                async for event in stream:
+                    for piece in preview.of(event):
+                        passage.course.tell(piece)
+            response = stream.get()
+        else:
+            response = await model_request(
+                passage.model, said, model_settings=settings, model_request_parameters=parameters, instrument=False
+            )
+        notes = passage.notes
+        pieces, parts = parts_in(response)
+        calls = calls_in(parts, notes)
+        if passage.data is None:
+            self._show("reply", self._dialect.told(pieces, calls, notes))
+        return reply_of(
+            pieces,
+            calls,
+            self._dialect,
+            notes,
+            characters=passage.characters,
+            limit=passage.limit,
+            requests=passage.course.requests,
+        )
+
+    def _terms(self, request: Request) -> tuple[Any, Any]:
+        """Settings and parameters of a request, in the library's terms. It never tries again by itself."""
+        from pydantic_ai.messages import InstructionPart
+        from pydantic_ai.models import ModelRequestParameters
+        from pydantic_ai.output import OutputObjectDefinition
+        from pydantic_ai.tools import ToolDefinition
+
+        settings = {"max_retries": 0, **self._dialect.settings(request)}
+        if request.settings.thinking is not None:
+            off = request.settings.thinking == "off"
+            settings["thinking"] = False if off else request.settings.thinking
+        tools = [
+            ToolDefinition(
+                name=each.name, description=each.description, parameters_json_schema=dict(each.parameters), strict=None
+            )
+            for each in request.tools
+        ]
+        given: dict[str, Any] = {"function_tools": tools}
+        if request.system.strip():
+            given["instruction_parts"] = [InstructionPart(content=request.system)]
+        if request.response_schema is not None:
+            given["output_mode"] = "native"
+            given["output_object"] = OutputObjectDefinition(json_schema=dict(request.response_schema))
+        return settings, ModelRequestParameters(**given)
+
+    def _timed_out(self, passage: Passage) -> ModelError:
+        course, where = passage.course, passage.where
+        if course.waits:
+            return Unreachable(f"{where}: no request could be sent within {course.timeout:g} s, all slots were taken")
+        if not passage.answered:
+            return Unreachable(f"{where} gave no answer within {course.timeout:g} s")
+        came = f"{passage.notes.characters} characters of the reply had come"
+        if course.left > 0:
+            return broken(where, f"fell silent for {self._idle_timeout:g} s; {came}.")
+        return broken(where, f"did not finish within {course.timeout:g} s; {came}.")
+
+    def _unread(self, passage: Passage, error: Exception) -> Exception:
+        """What it means that the library gave up by itself: before the request it did not like ours, behind it the
+        answer."""
+        words = said_in(None, str(error) or type(error).__name__, self._secrets)
+        if passage.course.waits:
+            return ConfigError(f"the request to {passage.where} cannot be built: {words}")
+        return broken(passage.where, f"sent a reply that cannot be read: {words}.")
+
+    def _show(self, kind: str, value: Any) -> None:
+        if self._wire is not None:
+            self._wire(kind, masked(value, self._secrets))
+
+
+def connect(
+    kind: Kind, url: str | None, key: str | None, *, key_variable: str | None = None, wire: Wire | None = None
+) -> Direct:
+    """The backend for one API at one address. Nothing is loaded and nothing sent before its first request; raises
+    `ConfigError` for a key or a base URL that cannot work, `MissingExtra` where the library is not installed."""
+    return Direct(kind, url, key, key_variable=key_variable, wire=wire)
+
+
+async def warm(kind: Kind) -> None:
+    """Load the library of this kind, in a thread; the first request does so otherwise."""
+    await loaded(kind, DIALECTS[kind].load)
+
+
+def _checked(key: str | None, name: str, variable: str | None, *, needed: bool) -> str:
+    found = (key or "").strip()
+    if needed and not found:
+        raise ConfigError(f"{name} needs a key: set {variable}")
+    if not (found.isascii() and found.isprintable()):
+        raise ConfigError(f"the key in {variable or 'the settings'} holds characters that no key has")
+    return found

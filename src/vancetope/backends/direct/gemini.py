@@ -1,0 +1,231 @@
+"""Google's Gemini API behind the library."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from vancetope.backends.base import Request
+from vancetope.backends.direct.carried import Piece
+from vancetope.backends.direct.dialect import Event, Failure, NoReply, Notes, record, text
+from vancetope.backends.direct.extras import Kind, Layer
+from vancetope.backends.direct.seat import PLACE, client
+from vancetope.backends.direct.spent import counted, estimated
+from vancetope.backends.openai.profiles import Profile
+from vancetope.messages import Call, Finish, Usage
+from vancetope.models.catalogue import catalogue
+
+UNNAMED = "_unnamed_"
+"""Stands for a name that a model left out: the library takes no call without one."""
+
+GOES_ON = "CONTINUATION"  # the library asks for the rest by itself
+
+_FINISH = {
+    "STOP": Finish.STOP,
+    "MAX_TOKENS": Finish.LENGTH,
+    "SAFETY": Finish.CONTENT_FILTER,
+    "RECITATION": Finish.CONTENT_FILTER,
+    "LANGUAGE": Finish.CONTENT_FILTER,
+    "BLOCKLIST": Finish.CONTENT_FILTER,
+    "PROHIBITED_CONTENT": Finish.CONTENT_FILTER,
+    "SPII": Finish.CONTENT_FILTER,
+    "IMAGE_SAFETY": Finish.CONTENT_FILTER,
+    "IMAGE_PROHIBITED_CONTENT": Finish.CONTENT_FILTER,
+    "IMAGE_RECITATION": Finish.CONTENT_FILTER,
+    "MALFORMED_FUNCTION_CALL": Finish.MALFORMED_CALL,
+    "UNEXPECTED_TOOL_CALL": Finish.MALFORMED_CALL,
+    "TOO_MANY_TOOL_CALLS": Finish.MALFORMED_CALL,
+}
+
+PROFILE = Profile(
+    name="gemini",
+    base_url="https://generativelanguage.googleapis.com",
+    key_variable="GEMINI_API_KEY",
+    needs_key=True,
+    home="googleapis.com",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Gemini:
+    """See `Dialect`. Gemini keeps a cache of its own and takes no marks."""
+
+    kind: Kind = "gemini"
+    system: str = "google"
+    conversation: str = "contents"
+    model_role: str = "model"
+    versions: str = "/v1beta"
+    profile: Profile = PROFILE
+
+    def load(self) -> Layer:
+        from google.genai.client import Client
+        from google.genai.types import HttpOptions
+        from pydantic_ai.models.google import GoogleModel
+        from pydantic_ai.providers.google import GoogleProvider
+
+        options = HttpOptions(base_url=PLACE, httpx_async_client=client())
+        provider = GoogleProvider(client=Client(vertexai=False, api_key="none", http_options=options))
+        return Layer(provider, lambda name, provider: _made(GoogleModel, name, provider), {})
+
+    def headers(self, key: str, made: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
+        return [(b"x-goog-api-key", key.encode())] if key else []
+
+    def settings(self, request: Request) -> dict[str, Any]:
+        asked = request.settings
+        given = {"temperature": asked.temperature, "max_tokens": asked.max_tokens, "seed": asked.seed}
+        return {name: value for name, value in given.items() if value is not None}
+
+    def patched(self, body: dict[str, Any], request: Request, model: Any) -> dict[str, Any]:
+        if request.choice != "auto" and request.tools:
+            config = {"mode": "ANY", "allowedFunctionNames": [request.choice]}
+            body["toolConfig"] = {**record(body.get("toolConfig")), "functionCallingConfig": config}
+        # The vendor's client leaves some names in its own spelling, which not everybody who speaks for the API knows.
+        for tool in body.get("tools", ()):
+            tool["functionDeclarations"] = [_spelt(each) for each in tool.get("functionDeclarations", ())]
+        if thinking := record(body.get("generationConfig")).get("thinkingConfig"):
+            body["generationConfig"]["thinkingConfig"] = _spelt(thinking)
+        return body
+
+    def marked(self, messages: list[bytes], request: Request) -> list[bytes]:
+        return messages
+
+    def limit(self, body: Mapping[str, Any]) -> int | None:
+        limit = record(body.get("generationConfig")).get("maxOutputTokens")
+        return limit if isinstance(limit, int) else None
+
+    def answer(self, data: Any, notes: Notes) -> Mapping[str, Any]:
+        if isinstance(data, list) and len(data) == 1:
+            data = data[0]
+        if not isinstance(data, dict):
+            raise NoReply("it is no object")
+        if "error" in data and "candidates" not in data:
+            raise Failure(data["error"])
+        if not data.keys() & {"candidates", "promptFeedback", "usageMetadata"}:
+            raise NoReply("it holds no candidates")
+        chunk = _chunk(data, notes)
+        notes.complete = notes.done = True
+        return chunk
+
+    def events(self, data: Any, notes: Notes) -> Sequence[Event]:
+        return (("", self.answer(data, notes)),)
+
+    def event(self, name: str, data: Any, notes: Notes) -> Sequence[Event]:
+        if isinstance(data, list) and len(data) == 1:
+            data = data[0]
+        fields = record(data)
+        if name == "error" or "error" in fields:
+            raise Failure(fields.get("error", data))
+        chunk = _chunk(fields, notes)
+        notes.complete = bool((notes.finish and notes.finish != GOES_ON) or notes.blocked)
+        return (("", chunk),)
+
+    def told(self, pieces: Sequence[Piece], calls: Sequence[Call], notes: Notes) -> dict[str, Any]:
+        parts: list[dict[str, Any]] = []
+        for each in pieces:
+            if each.what == "call":
+                call = calls[each.number]
+                parts.append({"functionCall": {"id": call.id, "name": call.name, "args": call.arguments}})
+            else:
+                parts.append({"text": each.text, "thought": True} if each.what == "thinking" else {"text": each.text})
+            if each.signature:
+                parts[-1]["thoughtSignature"] = each.signature
+        candidate = {"content": {"role": "model", "parts": parts}, "finishReason": notes.finish or None}
+        return {"candidates": [candidate], "modelVersion": notes.model, "usageMetadata": notes.usage}
+
+    def finish(self, notes: Notes, calls: bool) -> tuple[Finish, bool | None]:
+        if notes.blocked:
+            return Finish.CONTENT_FILTER, None
+        found = _FINISH.get(notes.finish, Finish.UNKNOWN)
+        return Finish.TOOL_CALLS if calls and found is Finish.STOP else found, None
+
+    def usage(self, counts: Mapping[str, Any], asked: int, written: int) -> Usage:
+        thought = counted(counts, "thoughtsTokenCount")
+        return estimated(
+            Usage(
+                input_tokens=counted(counts, "promptTokenCount", "toolUsePromptTokenCount"),
+                output_tokens=counted(counts, "candidatesTokenCount") + thought,
+                cached_tokens=counted(counts, "cachedContentTokenCount"),
+                thinking_tokens=thought,
+            ),
+            asked,
+            written,
+        )
+
+
+def _made(make: Any, name: str, provider: Any) -> Any:
+    info = catalogue().lookup("gemini", name)
+    facts: dict[str, Any] = {
+        "json_schema_transformer": None,
+        "supports_json_schema_output": True,
+        "supports_tools": True,
+        # It would ask for the mode that holds schemas strictly, which refuses those that the API does not know whole.
+        "google_supports_strict_tool_definition": False,
+    }
+    if info.known:
+        facts |= {"supports_thinking": info.thinking != "no", "thinking_always_enabled": info.thinking == "always"}
+    model = make(name, provider=provider, profile=facts)
+    assert model.profile  # read now, in the thread: the library looks it up in tables
+    return model
+
+
+def _spelt(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The object with the names of its own members as the API spells them."""
+    return {re.sub(r"_([a-z])", lambda found: found[1].upper(), name): value for name, value in fields.items()}
+
+
+def _chunk(data: Mapping[str, Any], notes: Notes) -> dict[str, Any]:
+    """An answer, or a piece of one, without what the library would stumble over: it checks every member."""
+    notes.model = text(data.get("modelVersion")) or notes.model
+    notes.blocked = text(record(data.get("promptFeedback")).get("blockReason")) or notes.blocked
+    notes.usage |= {name: value for name, value in record(data.get("usageMetadata")).items() if value is not None}
+    candidates = data.get("candidates")
+    first = record(candidates[0]) if isinstance(candidates, list) and candidates else {}
+    notes.finish = text(first.get("finishReason")) or notes.finish
+    parts = record(first.get("content")).get("parts")
+    found = [made for each in parts if (made := _part(each, notes))] if isinstance(parts, list) else []
+    candidate: dict[str, Any] = {"content": {"role": "model", "parts": found}}
+    if first.get("finishReason"):
+        candidate["finishReason"] = notes.finish if notes.finish in (*_FINISH, GOES_ON) else "OTHER"
+    if token := text(first.get("continuationToken")):
+        candidate["continuationToken"] = token
+    return {"candidates": [candidate], "modelVersion": notes.model or None}
+
+
+def _part(part: object, notes: Notes) -> dict[str, Any]:
+    fields = record(part)
+    made: dict[str, Any] = {}
+    if isinstance(call := fields.get("functionCall"), dict):
+        made["functionCall"] = _call(call, notes)
+    elif isinstance(said := fields.get("text"), str):
+        notes.characters += len(said)
+        made = {"text": said, "thought": True} if fields.get("thought") is True else {"text": said}
+    signature = _signature(fields.get("thoughtSignature"))
+    if signature and not made:
+        made["text"] = ""
+    if signature:
+        made["thoughtSignature"] = signature
+    return made
+
+
+def _call(call: Mapping[str, Any], notes: Notes) -> dict[str, Any]:
+    if not isinstance(given := call.get("args"), dict | None):
+        notes.odd[notes.calls] = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
+    notes.calls += 1
+    made: dict[str, Any] = {"name": text(call.get("name")) or UNNAMED, "args": record(given)}
+    if named := text(call.get("id")):
+        made["id"] = named
+    return made
+
+
+def _signature(value: object) -> str:
+    """A signature as the library takes it, empty if it is none."""
+    try:
+        found = base64.b64decode(value.replace("-", "+").replace("_", "/")) if isinstance(value, str) else b""
+    except (binascii.Error, ValueError):
+        return ""
+    return base64.b64encode(found).decode()
