@@ -48,7 +48,9 @@ def unknown(key: Any, where: str, prefix: str, here: Iterable[str], elsewhere: I
         return ConfigError(f"{place}: {_advice(prefix)}")
     if key in dotted:
         return ConfigError(f"{place}: write it as {_nested(key)}")
-    if near := get_close_matches(said, names, n=1, cutoff=0.6):
+    if near := [each for each in names if len(said) > 3 and said.lower() in each.lower()] or get_close_matches(
+        said, names, n=1, cutoff=0.6
+    ):
         return ConfigError(f"{place}: unknown key; did you mean {near[0]}?")
     leaves = {each.rpartition(".")[2]: each for each in reversed(dotted)}
     if near := get_close_matches(said, leaves, n=1, cutoff=0.75):
