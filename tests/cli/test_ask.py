@@ -127,7 +127,7 @@ def test_piped_text_is_the_question_or_stands_below_it() -> None:
         ((), b"a\0b", "standard input is not text: it holds a NUL byte at 1"),
         (("Hi", "--model", "nonsense"), b"", "write provider:name"),
         (("Hi", "--model", "foo:bar"), b"", "there is no provider 'foo'"),
-        (("Hi", "--model", "anthropic:x"), b"", "it comes with a later release"),
+        (("Hi", "--model", "claude-cli:x"), b"", "it comes with a later release"),
         (("Hi", "--model", "openai:gpt-5-mini"), b"", "needs a key: set OPENAI_API_KEY"),
         (("Hi", "--model", "scripted:none"), b"", "there is no script 'none'"),
         (("Hi", "--model", "local:none"), b"", "there is no local model 'none'"),

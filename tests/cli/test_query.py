@@ -306,7 +306,7 @@ def test_a_paid_model_is_announced_as_for_any_question(folder: Path, server: Fau
 
 def test_options_reach_the_model(folder: Path, server: FaultServer, openai: None) -> None:
     said = ("--seed", "7", "--temperature", "0.5", "--instructions", "Speak Danish.", "--enforcement", "prompted")
-    cli("query", "-s", "country.json", "Hi", "--model", "openai:gpt-5-mini", *said)
+    cli("query", "-s", "country.json", "Hi", "--model", "openai:gpt-4.1-mini", *said)
     body = server.requests[-1].body
     assert (body["seed"], body["temperature"]) == (7, 0.5)
     assert "Speak Danish." in body["messages"][0]["content"]
