@@ -27,6 +27,7 @@ from vancetope.models.budgets import (
     amount,
     budgets_from,
     money,
+    progress,
 )
 from vancetope.models.ledger import Ledger, MemoryLedger, Row
 from vancetope.settings import Settings, load
@@ -177,16 +178,16 @@ def budget_lines(limits: Sequence[Limited]) -> list[Line]:
 
 
 def _budget_line(each: Limited, width: int) -> Line:
-    name, most = f"{BUDGET_NAMES[each.scope]:<{width}}", amount(each.unit, each.limit)
+    name = f"{BUDGET_NAMES[each.scope]:<{width}}"
     if each.used is None or each.spent is None:
-        return Line(f"{name}  at most {most}")
+        return Line(f"{name}  at most {amount(each.unit, each.limit)}")
+    so_far = progress(each.unit, each.used, each.limit)
     part = each.used / each.limit if each.limit else 1.0
     filled = min(math.floor(part * BAR), BAR)
     bar = "█" * filled + "░" * (BAR - filled)
-    used = money(each.used) if each.unit == "dollars" else f"{int(each.used):,}"
     unpriced = each.spent.unpriced if each.unit == "dollars" else 0
     more = f", and {_calls(unpriced)} of unknown price" if unpriced else ""
-    return Line(f"{name}  {bar} {_percent(part):>4}  {used} of {most}{more}", "bad" if part >= 1 else "plain")
+    return Line(f"{name}  {bar} {_percent(part):>4}  {so_far}{more}", "bad" if part >= 1 else "plain")
 
 
 def _percent(part: float) -> str:

@@ -104,11 +104,11 @@ class Refusal:
         name = _NAMES[self.scope]
         if self.wanted is None:
             return f"{name} is in dollars, but the price of the model is not known, so the call was not made"
-        spent, limit = amount(self.unit, self.spent), amount(self.unit, self.limit)
+        so_far = progress(self.unit, self.spent, self.limit)
         held = f", calls under way hold {amount(self.unit, self.reserved)}" if self.reserved else ""
         hint = _HINTS[self.scope].format(key=key_of(self.scope, self.unit))
         wanted = amount(self.unit, self.wanted)
-        return f"{name} is not enough: {spent} of {limit} spent{held}, this call could take {wanted}; {hint}"
+        return f"{name} is not enough: {so_far} spent{held}, this call could take {wanted}; {hint}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,8 +123,8 @@ class Warned:
     @property
     def sentence(self) -> str:
         part = math.floor(100 * self.spent / self.limit)
-        spent, limit = amount(self.unit, self.spent), amount(self.unit, self.limit)
-        return f"{_NAMES[self.scope]} is {part}% spent: {spent} of {limit} ({key_of(self.scope, self.unit)})"
+        so_far = progress(self.unit, self.spent, self.limit)
+        return f"{_NAMES[self.scope]} is {part}% spent: {so_far} ({key_of(self.scope, self.unit)})"
 
 
 def key_of(scope: Scope, unit: Unit) -> str:
@@ -164,6 +164,11 @@ def budgets_from(get: Callable[[str], Any]) -> Budgets:
 def amount(unit: Unit, number: float) -> str:
     """A number of tokens or dollars as people read it."""
     return money(number) if unit == "dollars" else f"{int(number):,} tokens"
+
+
+def progress(unit: Unit, spent: float, limit: float) -> str:
+    """What is spent of a limit."""
+    return f"{money(spent) if unit == 'dollars' else f'{int(spent):,}'} of {amount(unit, limit)}"
 
 
 def money(dollars: float) -> str:
