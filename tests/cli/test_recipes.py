@@ -41,10 +41,10 @@ def test_the_list_says_where_each_comes_from_and_what_it_hides(project: Path) ->
     assert "→ poet          project  Writes poems." in lines
     assert "  clerk         tenant   Fills in forms." in lines
     assert "  ford          project  Our Ford." in lines
-    hidden = f"hides tenant, {project.parent / 'tenant' / 'recipes' / 'ford.yaml'} and bundled"
+    hidden = f"hides tenant, {project.parent / 'tenant' / 'recipes' / 'ford.yaml'} and the bundled one"
     assert lines[lines.index("  ford          project  Our Ford.") + 1].strip() == hidden
     assert [each.split()[0] for each in lines if " bundled  " in each] == sorted({*BUNDLED} - {"ford"})
-    assert lines[-1].endswith(f"those of your own are {project / '.vancetope' / 'recipes' / 'NAME.yaml'}")
+    assert lines[-1].endswith(f"put your own into {project / '.vancetope' / 'recipes' / 'NAME.yaml'}")
 
 
 def test_outside_a_project_ones_own_recipes_are_the_tenants(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -86,7 +86,7 @@ def test_one_recipe_is_shown_as_it_stands() -> None:
     assert cli("recipes", "clerk").out.startswith("# clerk: tenant, ")
     first = cli("recipes", "ford").out.splitlines()[0]
     assert first.startswith("# ford: project, ")
-    assert first.endswith("recipes/ford.yaml and bundled")
+    assert first.endswith("recipes/ford.yaml and the bundled one")
 
 
 @pytest.mark.parametrize("name", BUNDLED)

@@ -82,12 +82,12 @@ def _listing(found: Sequence[Found], settings: Settings) -> Iterator[Line]:
                 yield Line(text, "dim")
     yield Line("")
     own = shown_path(settings.folders[0] / FOLDER / "NAME.yaml")
-    for text in _wrapped(f"`vancetope recipes NAME` shows one; those of your own are {own}", ""):
+    for text in _wrapped(f"`vancetope recipes NAME` shows one; put your own into {own}", ""):
         yield Line(text, "dim")
 
 
 def _all_told(places: Sequence[Place]) -> str:
-    return " and ".join(map(_told, places))
+    return " and ".join("the bundled one" if each.path is None else _told(each) for each in places)
 
 
 def _told(place: Place) -> str:
