@@ -114,7 +114,7 @@ def _listing(held: Settings) -> Iterator[Line]:
     yield Line("")
     there = [each for each in held.secrets if each.state != "not set"]
     yield from _table([_secret(each) for each in there])
-    yield from _rest("no secret in" if there else "no secrets: none in", _variables(held.secrets))
+    yield from _rest("no secret in", _variables(held.secrets))
 
 
 def _variables(found: Iterable[Secret]) -> list[str]:
