@@ -15,12 +15,13 @@ from tests.cli.running import KEY, cli, serving
 from vancetope.backends.local.weights import MAGIC
 
 CLOSED = "http://127.0.0.1:9/v1"
+WAYS = ("openai", "anthropic", "gemini", "azure", "openrouter", "ollama", "lmstudio", "llamacpp", "vllm", "local")
 
 
 @pytest.fixture(autouse=True)
 def closed_ports(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing answers where servers usually listen, whatever runs on this machine."""
-    for kind in ("OLLAMA", "LLAMACPP", "VLLM"):
+    for kind in ("OLLAMA", "LMSTUDIO", "LLAMACPP", "VLLM"):
         monkeypatch.setenv(f"{kind}_BASE_URL", CLOSED)
 
 
@@ -62,16 +63,16 @@ def test_the_default_is_marked_and_every_way_says_why() -> None:
     ran = cli("models")
     assert (ran.code, ran.err) == (0, "")
     assert ran.out.startswith("default: local:smollm2-135m (no key and no server found")
-    assert "  - openai    no key: set OPENAI_API_KEY\n" in ran.out
-    assert "  - ollama    nothing answers at http://127.0.0.1:9; start it with `ollama serve`\n" in ran.out
-    assert "→ ✓ local     runs on this machine, free\n" in ran.out
+    assert "  - openai        no key: set OPENAI_API_KEY\n" in ran.out
+    assert "  - ollama        nothing answers at http://127.0.0.1:9; start it with `ollama serve`\n" in ran.out
+    assert "→ ✓ local         runs on this machine, free\n" in ran.out
 
 
 def test_servers_that_answer_show_their_models(monkeypatch: pytest.MonkeyPatch) -> None:
     with serving(key=None) as server:
         monkeypatch.setenv("OLLAMA_BASE_URL", server.base_url)
         shown = cli("models")
-        assert "✓ ollama    answers at http://127.0.0.1:" in shown.out
+        assert "✓ ollama        answers at http://127.0.0.1:" in shown.out
         assert "ollama:scripted-model\n" in shown.out
         unasked = ways(cli("models", "--json", "--no-probe").out)
     assert unasked["ollama"]["models"] == []
@@ -95,7 +96,7 @@ def test_json_is_one_value(monkeypatch: pytest.MonkeyPatch) -> None:
     found = json.loads(ran.out)
     assert found["default"]["model"] == "openai:gpt-5-mini"
     assert found["problem"] is None
-    assert [each["name"] for each in found["ways"]] == ["openai", "ollama", "llamacpp", "vllm", "local"]
+    assert [each["name"] for each in found["ways"]] == list(WAYS)
     small = ways(ran.out)["local"]["models"][0]
     assert small["name"] == "local:smollm2-135m"
     assert Path(small["path"]).stat().st_size == small["size"]

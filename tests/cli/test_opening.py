@@ -70,7 +70,7 @@ def test_a_yes_is_asked_for_once_and_kept_for_the_folder(folder: Path, typed: by
     assert first.code == 0
     assert first.err.index(PAID) < first.err.index("Use it? [Y/n]")
     assert json.loads((folder.parent / "config/vancetope/answers.json").read_text()) == {
-        str(folder): {"usesFoundKey": True}
+        str(folder): {"usesFoundKey.OPENAI_API_KEY": True}
     }
     again = at_terminal("ask", "Hi")
     assert again.code == 0
@@ -82,7 +82,7 @@ def test_the_answer_of_a_project_lies_in_its_folder(folder: Path) -> None:
     (folder / "vancetope.yaml").write_text("session:\n  defaultRecipe: ford\n")
     at_terminal("ask", "Hi", typed=b"y\n")
     kept = folder / ".vancetope/answers.json"
-    assert json.loads(kept.read_text()) == {"usesFoundKey": True}
+    assert json.loads(kept.read_text()) == {"usesFoundKey.OPENAI_API_KEY": True}
     assert kept.stat().st_mode & 0o777 == 0o600
     assert not (folder.parent / "config").exists()
 

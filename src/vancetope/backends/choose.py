@@ -32,6 +32,7 @@ DIRECT: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "gemini": ("GEMINI_BASE_URL", ("GEMINI_API_KEY", "GOOGLE_API_KEY")),
 }
 STAYS = "--model local: stays on this machine"
+OR_LOCAL = ", or use --model local:"
 
 Reason: TypeAlias = Literal["argument", "recipe", "environment", "settings", "key", "server", "local"]
 _REASONS: dict[Reason, str] = {
@@ -162,18 +163,15 @@ def _key(provider: str) -> tuple[str, str] | None:
 
 def _behind(name: str, reason: Reason, settings: Settings, known: Catalogue, agreed: Collection[str] | None) -> Choice:
     """The first model behind a name that can be used here, those after it as its fallbacks."""
-    routes = known.routes(name, settings.servers)
-    if not routes[0].through:
+    if name not in known.aliases or name.partition(":")[0] in settings.servers:
         return parse(name, reason, settings, known)
     found: dict[str, Choice] = {}
     problems = []
-    for each in routes:
-        try:
-            choice = at_route(each, reason, settings, known)
-        except ConfigError as error:
-            problems.append(str(error).removesuffix(f", or use {STAYS.partition(' stays')[0]}"))
+    for _, each in considered(name, reason, settings, known):
+        if isinstance(each, Choice):
+            found.setdefault(each.info.id, each)
         else:
-            found.setdefault(choice.info.id, choice)
+            problems.append(each)
     if not found:
         raise ConfigError(f"none of the models of {name} can be used here: {'; '.join(problems)}")
     first, *others = found.values()
@@ -186,14 +184,20 @@ def _behind(name: str, reason: Reason, settings: Settings, known: Catalogue, agr
     return replace(first, fallbacks=tuple(fit))
 
 
-def at_route(route: Route, reason: Reason, settings: Settings, known: Catalogue | None = None) -> Choice:
-    """The choice behind one of an alias's models. Raises `ConfigError` where it cannot be used here."""
-    known = known or catalogue(settings.folders)
-    choice = parse(route.model, reason, settings, known)
-    if choice.kind == "local" and importlib.util.find_spec("xllamacpp") is None:
-        raise MissingExtra("local", "the local model")
-    is_picked = any(known.aliases[each].is_bundled for each in route.through)
-    return replace(choice, alias=route.through[0] if route.through else "", is_picked=is_picked)
+def considered(
+    alias: str, reason: Reason, settings: Settings, known: Catalogue
+) -> Iterator[tuple[Route, Choice | str]]:
+    """Every model behind an alias in its order: the choice that it would be, or why it cannot be used here."""
+    for route in known.routes(alias, settings.servers):
+        try:
+            choice = parse(route.model, reason, settings, known)
+            if choice.kind == "local" and importlib.util.find_spec("xllamacpp") is None:
+                raise MissingExtra("local", "the local model")
+        except ConfigError as error:
+            yield route, str(error).removesuffix(OR_LOCAL)
+        else:
+            is_picked = any(known.aliases[each].is_bundled for each in route.through)
+            yield route, replace(choice, alias=alias, is_picked=is_picked)
 
 
 def parse(name: str, reason: Reason, settings: Settings, known: Catalogue | None = None) -> Choice:
@@ -234,7 +238,7 @@ def _direct(provider: str, model: str, reason: Reason, known: Catalogue) -> Choi
     url_variable, variables = DIRECT[provider]
     found = _key(provider)
     if found is None:
-        raise ConfigError(f"{info.id} needs a key: set {variables[0]}, or use --model local:")
+        raise ConfigError(f"{info.id} needs a key: set {variables[0]}{OR_LOCAL}")
     if missing := missing_extra(cast(Literal["anthropic", "gemini"], provider)):
         raise missing
     url = os.environ.get(url_variable) or None
@@ -261,7 +265,7 @@ def _at_server(server: Server, model: str, reason: Reason, known: Catalogue) -> 
     variable = server.key_variable or profile.key_variable
     key = key_from_environment(variable) if variable else None
     if profile.needs_key and not key and url == (profile.base_url or url):
-        raise ConfigError(f"{info.id} needs a key: set {variable}, or use --model local:")
+        raise ConfigError(f"{info.id} needs a key: set {variable}{OR_LOCAL}")
     url = base_url_of(profile, url, server.api_version)
     return Choice(info, reason, url=url, key=key, key_variable=variable, kind=server.kind)
 

@@ -21,6 +21,19 @@ def remembered(settings: Settings, question: str) -> bool | None:
     return answer if isinstance(answer, bool) else None
 
 
+def agreed_to(settings: Settings, variable: str) -> bool | None:
+    """Whether the key in this variable may pay here for models that nobody named, if that was answered."""
+    answer = remembered(settings, question_of(variable))
+    if answer is None and variable == "OPENAI_API_KEY":
+        return remembered(settings, USES_FOUND_KEY)  # as it was kept while there was no other key
+    return answer
+
+
+def question_of(variable: str) -> str:
+    """The question about the key in a variable: a yes to one is no yes to another."""
+    return f"{USES_FOUND_KEY}.{variable}"
+
+
 def remember(settings: Settings, question: str, answer: bool) -> None:
     """Keep an answer. Where it cannot be written it is asked again, nothing else."""
     path = _file(settings)

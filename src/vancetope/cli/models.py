@@ -6,11 +6,13 @@ import asyncio
 import os
 import shutil
 import sys
+from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from textwrap import wrap
 
-from vancetope.backends.choose import Choice, choose
-from vancetope.cli.answers import USES_FOUND_KEY, remembered
+from vancetope.backends.choose import Choice, choose, considered
+from vancetope.cli.answers import agreed_to
 from vancetope.cli.found import Found, Offer, found
 from vancetope.cli.lines import Line, Tone
 from vancetope.cli.page import toned
@@ -18,33 +20,56 @@ from vancetope.cli.person import fetched
 from vancetope.cli.trouble import print_json
 from vancetope.cli.watch import plain
 from vancetope.errors import ConfigError
+from vancetope.models.aliases import Alias
+from vancetope.models.base import ModelInfo
+from vancetope.models.catalogue import Catalogue, catalogue
 from vancetope.settings import Settings, load
 
 MOST_NAMES = 6
 
 
+@dataclass(frozen=True, slots=True)
+class Stand:
+    """What an alias stands for here and now: `model` is the one that is chosen, null with a `problem`; `then` are those
+    that stand in for it, `passed` those before it with the reasons why they cannot be used."""
+
+    name: str
+    members: tuple[str, ...]
+    where: str
+    model: str | None
+    problem: str | None
+    is_paid: bool = False
+    then: tuple[str, ...] = ()
+    passed: tuple[str, ...] = ()
+
+
 def models(*, probe: bool, as_json: bool) -> int:
-    """Show the default choice and every way to a model; the exit code."""
+    """Show the default choice, every way to a model, and what the aliases stand for; the exit code."""
     settings = load()
     choice, problem = _default(settings)
-    ways = asyncio.run(found(settings, probe=probe))
+    ways, stands = asyncio.run(found(settings, probe=probe)), _stands(settings)
     if as_json:
         print_json(
             {
                 "default": None if choice is None else {"model": choice.info.id, "why": str(choice)},
                 "problem": problem,
+                "notices": [] if choice is None else list(choice.notices),
                 "ways": [plain(each) for each in ways],
+                "aliases": [plain(each) for each in stands],
             }
         )
         return 0
     for each in _wrapped(str(choice) if choice else f"none; {problem}", "default: "):
         _print(Line(each, "plain" if choice else "bad"))
+    for notice in choice.notices if choice else ():
+        for each in _wrapped(notice, "· "):
+            _print(Line(each, "note"))
     _print(Line(""))
-    width = max(len(each.name) for each in ways)
+    width = max(map(len, (*(each.name for each in ways), *(each.name for each in stands))))
     chosen = choice.info.provider if choice else ""
-    for way in ways:
-        for line in _lines(way, width, is_default=way.name == chosen):
-            _print(line)
+    lines = [line for way in ways for line in _lines(way, width, is_default=way.name == chosen)]
+    for line in (*lines, Line(""), *(line for each in stands for line in _alias_lines(each, width))):
+        _print(line)
     return 0
 
 
@@ -59,22 +84,73 @@ def pull(spec: str | None) -> int:
 def _default(settings: Settings) -> tuple[Choice | None, str | None]:
     try:
         choice = choose(None, None, settings)
-        if choice.paid_by_surprise and remembered(settings, USES_FOUND_KEY) is False:
+        if choice.paid_by_surprise and agreed_to(settings, choice.key_variable or "") is False:
             choice = choose("local:", None, settings)
     except ConfigError as error:
         return None, str(error)
     return choice, None
 
 
+def _stands(settings: Settings) -> list[Stand]:
+    """Every alias; one that a server of the settings has taken the name of is none."""
+    known = catalogue(settings.folders)
+    taken = settings.servers
+    return [
+        _stand(each, settings, known) for each in known.aliases.values() if each.name.partition(":")[0] not in taken
+    ]
+
+
+def _stand(alias: Alias, settings: Settings, known: Catalogue) -> Stand:
+    try:
+        choice = choose(alias.name, None, settings)
+        tried = list(considered(alias.name, "argument", settings, known))
+    except ConfigError as error:
+        return Stand(alias.name, alias.members, alias.where, None, str(error))
+    before = takewhile(lambda each: isinstance(each[1], str), tried)
+    return Stand(
+        alias.name,
+        alias.members,
+        alias.where,
+        choice.info.id,
+        None,
+        choice.paid_by_surprise,
+        tuple(each.info.id for each in choice.fallbacks),
+        tuple(str(why) for _, why in before),
+    )
+
+
 def _lines(way: Found, width: int, *, is_default: bool) -> list[Line]:
     """A way to a model as lines of the terminal, what is long wrapped below its column."""
     tone: Tone = "plain" if way.is_usable else "dim"
     lead = f"{'→' if is_default else ' '} {'✓' if way.is_usable else '-'} {way.name:<{width}}  "
-    names = [_named(each) for each in way.models[:MOST_NAMES]]
-    if len(way.models) > MOST_NAMES:
-        names.append(f"and {len(way.models) - MOST_NAMES} more")
+    shown = way.models if way.is_usable or any(each.path for each in way.models) else ()
+    names = [_named(each) for each in shown[:MOST_NAMES]]
+    if len(shown) > MOST_NAMES:
+        names.append(f"and {len(shown) - MOST_NAMES} more")
     first = [Line(each, tone) for each in _wrapped(way.state, lead)]
     return first + [Line(each, "dim") for name in names for each in _wrapped(name, " " * len(lead))]
+
+
+def _alias_lines(stand: Stand, width: int) -> list[Line]:
+    lead = f"  {'✓' if stand.model else '-'} {stand.name:<{width}}  "
+    if stand.model is None:
+        return [Line(each, "dim") for each in _wrapped(stand.problem or "", lead)]
+    text = f"is {stand.model}{' (paid)' if stand.is_paid else ''}"
+    if stand.then:
+        text += f"; if that fails, {', then '.join(stand.then)}"
+    lines = [Line(each) for each in _wrapped(text, lead)]
+    return lines + [Line(each, "dim") for why in stand.passed for each in _wrapped(why, " " * len(lead))]
+
+
+def facts(info: ModelInfo) -> str:
+    """What the catalogue says of a model, in a few words."""
+    said = [] if info.context_window is None else [f"{info.context_window:,} tokens"]
+    if info.price is not None:
+        paid = info.price.input or info.price.output
+        said.append(f"${info.price.input:g} in and ${info.price.output:g} out per million" if paid else "free")
+    said.append(info.enforcements[0])
+    said += {"no": [], "yes": ["can think"], "always": ["thinks"]}[info.thinking]
+    return ", ".join([*said, "sees images"] if info.vision else said)
 
 
 def _wrapped(text: str, lead: str) -> list[str]:
@@ -89,9 +165,12 @@ def _wrapped(text: str, lead: str) -> list[str]:
 
 
 def _named(offer: Offer) -> str:
-    if offer.path is None or offer.size is None:
-        return offer.name
-    return f"{offer.name}, {offer.size / 1e6:.0f} MB in {shown_path(Path(offer.path).parent)}"
+    said = [offer.name]
+    if offer.path is not None and offer.size is not None:
+        said.append(f"{offer.size / 1e6:.0f} MB in {shown_path(Path(offer.path).parent)}")
+    if offer.info is not None:
+        said.append(facts(offer.info))
+    return ", ".join(said)
 
 
 def _print(line: Line) -> None:

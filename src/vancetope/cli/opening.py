@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from vancetope.cli.answers import USES_FOUND_KEY, remember, remembered
+from vancetope.cli.answers import agreed_to, question_of, remember
 from vancetope.cli.lines import Line
 from vancetope.cli.usage_file import FileLedger, file_ledger
 from vancetope.errors import MissingExtra
@@ -62,14 +62,19 @@ async def opened(
     asked = replace(asked, settings=settings, ledger=ledger)
     prepared = prepare(asked)
     choice = prepared.choice
-    if choice is not None and choice.paid_by_surprise:
-        if await _may_pay(choice, settings, person, agrees=agrees):
-            return prepared
+    if choice is None:
+        return prepared
+    if choice.paid_by_surprise and not await _may_pay(choice, settings, person, agrees=agrees):
         prepared = prepare(replace(asked, model="local:"))
         choice = prepared.choice
-    if choice is not None:
-        if choice.kind == "local":
-            await _present(choice, person, agrees=agrees)
+        assert choice is not None
+    elif choice.fallbacks:
+        agreed = await _agreed(choice, settings, person, agrees=agrees)
+        if any(each.paid_by_surprise and each.key_variable not in agreed for each in choice.fallbacks):
+            prepared = prepare(replace(asked, agreed=agreed))
+    if choice.kind == "local":
+        await _present(choice, person, agrees=agrees)
+    if not choice.paid_by_surprise:  # else it was announced before anybody was asked
         person.tell(Line(str(choice), "note"))
     return prepared
 
@@ -85,15 +90,36 @@ def small_model_lines() -> list[Line]:
 
 
 async def _may_pay(choice: Choice, settings: Settings, person: Person, *, agrees: bool) -> bool:
-    answer = True if agrees else remembered(settings, USES_FOUND_KEY)
+    variable = choice.key_variable or ""
+    answer = True if agrees else agreed_to(settings, variable)
     if answer is False:
-        person.tell(Line("OPENAI_API_KEY is set, but you said no to it here; --model openai: uses it", "note"))
+        person.tell(Line(f"{variable} is set, but you said no to it here; --model {choice.kind}: uses it", "note"))
         return False
     person.tell(Line(str(choice), "note"))
-    if answer is None:
-        answer = await person.confirm("Use it?")
-        if answer is not None:
-            remember(settings, USES_FOUND_KEY, answer)
+    return await _asked_once("Use it?", answer, variable, settings, person)
+
+
+async def _agreed(choice: Choice, settings: Settings, person: Person, *, agrees: bool) -> frozenset[str]:
+    """The variables of those keys that may pay for the models that stand in for the chosen one."""
+    paid = {each.key_variable: each for each in reversed(choice.fallbacks) if each.paid_by_surprise}
+    found = {choice.key_variable} if choice.paid_by_surprise else set()
+    for variable, each in reversed(paid.items()):
+        answer = True if agrees or variable in found else agreed_to(settings, variable or "")
+        if answer is not False and variable not in found:
+            person.tell(Line(f"if that fails: {each}", "note"))
+            answer = await _asked_once("Use it then?", answer, variable or "", settings, person)
+        if answer:
+            found.add(variable)
+    return frozenset(each for each in found if each)
+
+
+async def _asked_once(question: str, known: bool | None, variable: str, settings: Settings, person: Person) -> bool:
+    """The known answer, else that of the person, which is kept; yes where nobody can be asked."""
+    if known is not None:
+        return known
+    answer = await person.confirm(question)
+    if answer is not None:
+        remember(settings, question_of(variable), answer)
     return answer is not False
 
 

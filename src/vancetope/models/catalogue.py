@@ -42,6 +42,10 @@ class Catalogue:
                 known = known or entry.known
         return ModelInfo(provider=server or provider, name=name, known=known, **fields)
 
+    def names(self, provider: str) -> tuple[str, ...]:
+        """The models of a provider that are known by name, as `provider:name`; those of a project come first."""
+        return tuple(dict.fromkeys(name for layer in reversed(self.layers) for name in layer.names(provider)))
+
     def resolve(self, name: str, servers: Collection[str] = ()) -> tuple[str, ...]:
         """The models behind an alias in their order; the name alone where it is none. Raises `ConfigError` where the
         aliases lead back to one of themselves, or to what there is not."""

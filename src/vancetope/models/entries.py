@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from re import split
 from typing import Any, get_args
 
 from vancetope.errors import ConfigError
 from vancetope.models.aliases import Alias, unfit_name
-from vancetope.models.base import Price, Quirk, Thinking, Tier
+from vancetope.models.base import Price, Quirk, ResponseFormat, Thinking, Tier
 from vancetope.outcome import EnforcementName, TurnEnd
-from vancetope.schema.profiles import PROFILES
 from vancetope.settings.kinds import Kind, Unfit, number, one_of, whole, yes_or_no
 from vancetope.settings.wrong import fitting, mapping, named, unknown
 
@@ -43,6 +43,11 @@ class Layer:
         """The first entry for a model that has these names."""
         return next((each for each in self.entries if each.matches(names)), None)
 
+    def names(self, provider: str) -> list[str]:
+        """The models of a provider that entries name without a wildcard, in their order."""
+        globs = (glob for each in self.entries for glob in each.globs)
+        return [each for each in globs if each.startswith(f"{provider}:") and each == _start(each)]
+
 
 def layer_from(said: Any, where: str, *, is_bundled: bool = False) -> Layer:
     """What a file says. Raises `ConfigError`."""
@@ -61,8 +66,14 @@ def layer_from(said: Any, where: str, *, is_bundled: bool = False) -> Layer:
 
 
 def _matches(glob: str, name: str) -> bool:
-    start = split(r"[*?\[]", glob, maxsplit=1)[0]  # most globs differ there, and no pattern is compiled for them
+    start = _start(glob)  # most globs differ there, and no pattern is compiled for them
     return name.startswith(start) and (glob == f"{start}*" or fnmatchcase(name, glob))
+
+
+@lru_cache(maxsize=1024)
+def _start(glob: str) -> str:
+    """What a glob begins with: all of it where it has no wildcard."""
+    return split(r"[*?\[]", glob, maxsplit=1)[0]
 
 
 def _all_different(entries: Iterable[Entry], where: str) -> None:
@@ -106,7 +117,7 @@ KEYS: Mapping[str, tuple[str, Kind, bool]] = {
     "enforcements": ("enforcements", _several(get_args(EnforcementName), "enforcements"), False),
     "structuredOutput": (
         "structured_output",
-        _several(PROFILES, "profiles of response formats", may_be_empty=True),
+        _several(get_args(ResponseFormat), "profiles of response formats", may_be_empty=True),
         False,
     ),
     "forcedChoice": ("forced_choice", yes_or_no(), False),
