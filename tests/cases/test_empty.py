@@ -130,8 +130,7 @@ async def test_c32_near_the_limit_of_the_window_old_turns_make_room_before_anyth
     assert played.requests[0].size < 8000 * 3
     assert users(played.turn.messages)[-1] == PROMPT
     assert len(played.turn.messages) == 82
-    assert len(played.of(Notice)) == 1
-    assert "oldest" in played.of(Notice)[0].text
+    assert len([each for each in played.of(Notice) if "oldest" in each.text]) == 1
 
 
 async def test_c32_calls_that_are_promised_and_never_come_end_the_turn() -> None:

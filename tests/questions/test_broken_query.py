@@ -218,7 +218,7 @@ async def test_a_recipe_that_fails_in_any_form_is_told_before_a_request_and_an_e
     recipe = tmp_path / "odd.yaml"
     recipe.write_text(f"description: Odd.\nengine: jeltz\npromptPrefix: {json.dumps(template)}\n")
     model, events = known([say(FITS)]), list[Event]()
-    with pytest.raises(ConfigError, match="recipe odd"):
+    with pytest.raises(ConfigError, match=r"odd\.yaml: promptPrefix: "):
         await vt.query("Where?", CITY, model=model, recipe=recipe, enforcement="native", on_event=events.append)
     assert (model.requests, events) == ([], [])
 
