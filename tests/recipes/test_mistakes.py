@@ -7,10 +7,23 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from vancetope.errors import ConfigError
 from vancetope.recipes.loading import load
-from vancetope.recipes.recipe import LATER, OF_ONE_ENGINE, OF_THE_RUNTIME, OTHER, BudgetParam, Params, params_from
+from vancetope.recipes.recipe import (
+    LATER,
+    OF_ONE_ENGINE,
+    OF_THE_RUNTIME,
+    OTHER,
+    BudgetParam,
+    Params,
+    Recipe,
+    ToolPool,
+    params_from,
+    recipe_from,
+)
 
 TEXT: dict[str, Any] = {"a number": 5, "a list": ["a"], "a mapping": {"a": "b"}, "true": True}
 NUMBER: dict[str, Any] = {
@@ -136,8 +149,7 @@ def problem(path: Path, content: str | bytes) -> str:
     with pytest.raises(ConfigError) as refused:
         load(path)
     said = str(refused.value)
-    assert "\n" not in said
-    assert "\t" not in said
+    assert said.isprintable()
     assert str(path) in said
     assert len(said) - len(str(path)) < 600
     return said.removeprefix(f"{path}: ")
@@ -328,3 +340,30 @@ def test_the_parameters_of_a_process_are_those_of_both_engines() -> None:
     made = params_from({"maxAttempts": 2, "turnEnd": "natural"}, "the process")
     assert (made.maxAttempts, made.turnEnd, made.role) == (2, "natural", None)
     assert params_from(made, "the process") is made
+
+
+# Whatever stands in a file, it is a recipe or one sentence.
+
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8) | st.binary(max_size=3)
+KEYS = st.sampled_from(
+    [*Recipe.model_fields, *Params.model_fields, *ToolPool.model_fields, *BudgetParam.model_fields, "engin", "x\ny", ""]
+)
+ODD_KEYS = st.integers() | st.none() | st.booleans() | st.tuples(st.integers())
+NAMED = st.sampled_from(["ford", "jeltz", "respond", "clock", "off", "high", "worker", "message awaiting_user_input"])
+FIELDS = st.recursive(
+    SCALARS | NAMED,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS | ODD_KEYS, inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(FIELDS)
+def test_whatever_stands_in_a_file_is_a_recipe_or_one_sentence(fields: Any) -> None:
+    for read in (recipe_from, params_from):
+        said = "mine: "
+        try:
+            read(fields, "mine")
+        except ConfigError as refused:
+            said = str(refused)
+        assert said.startswith("mine: ")
+        assert said.isprintable()

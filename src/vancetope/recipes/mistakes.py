@@ -11,7 +11,7 @@ from typing import Any, Union, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 
 LONGEST = 40
-DEEPEST = 2  # dots in the path of a key: params.budget.tokens
+DEEPEST = 2  # mappings within a recipe: params.budget
 # By the kind of pydantic's problem: what to give instead.
 _GIVE: Mapping[str, str] = {
     "string_type": "give a text",
@@ -65,12 +65,12 @@ def shown(value: Any) -> str:
     return f"the text {text}" if isinstance(value, str) else text
 
 
-def odd_key(fields: Any, path: str = "") -> str | None:
+def odd_key(fields: Any, *path: str) -> str | None:
     """What to say of the first key that is no text: YAML takes a bare `on`, `no`, `5` or `null` for another value."""
     for key, value in fields.items() if isinstance(fields, Mapping) else ():
         if not isinstance(key, str):
-            return f"{path}{shown(key)}: is no key; put it between quotation marks, or remove it"
-        if path.count(".") < DEEPEST and (problem := odd_key(value, f"{path}{key}.")):
+            return f"{_dotted([*path, shown(key)])}: is no key; put it between quotation marks, or remove it"
+        if len(path) < DEEPEST and (problem := odd_key(value, *path, key)):
             return problem
     return None
 
@@ -103,7 +103,9 @@ def _near(name: str, known: list[str], otherwise: str) -> str:
 
 
 def _dotted(path: list[str]) -> str:
-    return ".".join(each if len(each) <= LONGEST else f"{each[:LONGEST]}…" for each in path).replace("\n", " ")
+    """The path of a key as a sentence may show it, whatever somebody took for a key."""
+    steps = (each if each and each.isprintable() else repr(each) for each in path)
+    return ".".join(each if len(each) <= LONGEST else f"{each[:LONGEST]}…" for each in steps)
 
 
 def _path(steps: tuple[int | str, ...], model: type[BaseModel]) -> list[str]:
