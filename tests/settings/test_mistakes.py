@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 
-from tests.settings.layers import Place, nested
+from tests.settings.layers import SAMPLES, Place, nested
 from vancetope.errors import ConfigError
-from vancetope.settings import KEYS, load, settings_from
+from vancetope.settings import KEYS, Settings, load, settings_from
 
 TEXTS: tuple[Any, ...] = ("", " ", 5, True, ["a"], {"a": 1}, "a\nb", "\x1b[2J", "x" * 5000, "\ud800")
 WHOLE: tuple[Any, ...] = (-1, 1.0, 1.5, True, "5", "", [], {}, 10**40, float("nan"))
@@ -266,3 +268,60 @@ def test_a_variable_that_nothing_reads_is_noticed_and_no_error(variable: str, to
     place.monkeypatch.setenv("VANCETOPE_CACHE_DIR", "known")
     place.monkeypatch.setenv(variable, "a-value-that-is-not-shown")
     assert place.settings().notices == (f"{variable} is set and nothing reads it; {told}",)
+
+
+LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary(max_size=3)
+NAMED = st.sampled_from([*{part for key in KEYS for part in key.split(".")}, "servers", "lab", "kind", "url"])
+FIELDS = st.recursive(
+    LEAVES | st.sampled_from([value for values in SAMPLES.values() for value in values]),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(NAMED | st.text() | st.integers() | st.none(), inner, max_size=4)
+    ),
+    max_leaves=12,
+)
+
+
+@given(fields=st.dictionaries(NAMED | st.text(), FIELDS, max_size=5))
+def test_whatever_a_mapping_holds_it_is_settings_or_one_sentence(fields: dict[Any, Any]) -> None:
+    told = problem(lambda: settings_from(fields))
+    assert "\n" not in told
+    assert len(told) < 500
+
+
+@given(content=st.binary(max_size=200) | st.text(max_size=100).map(lambda text: f"model: {text}".encode()))
+def test_whatever_a_file_holds_it_is_settings_or_one_sentence(
+    content: bytes, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("any")
+    (folder / "vancetope.yaml").write_bytes(content)
+    told = problem(lambda: load(folder))
+    assert not told or str(folder) in told
+
+
+HUGE = 10**5000
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {HUGE: 1},
+        {"budgets": {HUGE: 1}},
+        {"servers": {HUGE: {}}},
+        {"servers": {"lab": {HUGE: 1}}},
+        {"servers": {"lab": {"kind": HUGE}}},
+        {"temperature": HUGE},
+        {"web": {"allow": [HUGE]}},
+    ],
+    ids=range(7),
+)
+def test_a_number_that_python_does_not_write_out_is_one_sentence(fields: dict[Any, Any]) -> None:
+    assert problem(lambda: settings_from(fields)).startswith("settings: ")
+
+
+def problem(make: Callable[[], Settings]) -> str:
+    """What is said about settings that are refused; an empty text where they are not."""
+    try:
+        assert repr(make())
+    except ConfigError as error:
+        return str(error)
+    return ""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from itertools import combinations, product
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from tests.settings.layers import LAYERS, SAMPLES, Layer, Place, nested
+from vancetope.outcome import EnforcementName, TurnEnd
+from vancetope.recipes.recipe import Params
 from vancetope.settings import KEYS, Settings, Value, load, settings_from, tenant_folder
 
 SUBSETS = [each for count in range(len(LAYERS) + 1) for each in combinations(LAYERS, count)]
@@ -90,6 +92,16 @@ def test_a_project_sets_its_own_budgets_as_it_likes(key: str, place: Place) -> N
     place.say("tenant", key, 0.5 if key.endswith(("dollars", "warnAt")) else 10)
     place.say("project", key, 1 if key.endswith(("dollars", "warnAt")) else 11)
     assert place.settings().values[key].source == "project"
+
+
+def test_a_value_of_the_settings_is_one_that_a_recipe_may_have() -> None:
+    same = [key for key in KEYS if key in Params.model_fields]
+    assert {"model", "turnEnd", "enforcement", "maxIterations", "validation", "thinking"} <= set(same)
+    for key in same:
+        for value in SAMPLES[key]:
+            assert getattr(Params.model_validate({key: value}), key) == value
+    assert KEYS["turnEnd"].kind.told == " or ".join(get_args(TurnEnd))
+    assert all(KEYS["enforcement"].kind.of(each) == each for each in get_args(EnforcementName))
 
 
 def test_null_in_a_file_says_nothing(place: Place) -> None:

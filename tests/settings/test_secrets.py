@@ -82,6 +82,9 @@ def test_the_states_of_a_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(ConfigError, match="OPENROUTER_API_KEY_FILE names a file that cannot be read") as refused:
         key_from_environment("OPENROUTER_API_KEY")
     assert refused.value.__cause__ is None
+    for name in ("TAVILY_API_KEY", "VLLM_API_KEY", "OLLAMA_API_KEY"):
+        with pytest.raises(ConfigError, match=f"^{name}_FILE names a file that cannot be read: [^/]+$"):
+            key_from_environment(name)
 
 
 def test_the_variables_of_servers_are_listed_with_their_servers() -> None:
@@ -212,8 +215,8 @@ WORDS = [
 
 
 @settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(seed=st.integers(0, 2**32), through_file=st.booleans())
-def test_no_secret_is_in_any_output(place: Place, seed: int, through_file: bool) -> None:
+@given(seed=st.integers(0, 2**32), how=st.sampled_from(["set", "through a file", "as the name of a file"]))
+def test_no_secret_is_in_any_output(place: Place, seed: int, how: str) -> None:
     chance = Random(seed)
     used: list[str] = []
 
@@ -222,8 +225,10 @@ def test_no_secret_is_in_any_output(place: Place, seed: int, through_file: bool)
         return used[-1]
 
     said = planted(place.tenant, secret)
-    if through_file:
+    if how != "set":
         said = {name: value for name, value in said.items() if name not in VARIABLES}
+    if how == "as the name of a file":
+        said |= {name: secret() for name in said if name.endswith("_FILE")}
     server = {"kind": "vllm", "url": f"http://me:{secret()}@h.example/v1?key={secret()}", "keyVariable": "LAB_KEY"}
     search = {"provider": "searxng", "url": f"https://{secret()}:{secret()}@s.example/?token={secret()}"}
     place.file("project").write_text(yaml.safe_dump({"servers": {"lab": server}}))

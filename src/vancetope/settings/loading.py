@@ -137,9 +137,9 @@ def _flat(fields: Mapping[Any, Any], where: str, prefix: str) -> Iterator[tuple[
     """The settings in nested mappings, by dotted name."""
     below = {name.removeprefix(prefix).partition(".")[0]: None for name in KEYS if name.startswith(prefix)}
     for key, value in fields.items():
-        name = f"{prefix}{key}"
         if not isinstance(key, str) or key not in below:
             raise unknown(key, where, prefix, below if prefix else (*below, "servers"), KEYS)
+        name = f"{prefix}{key}"
         if name not in KEYS:
             yield from _flat(mapping(value, where, name), where, f"{name}.")
         elif value is not None:

@@ -55,7 +55,7 @@ class Secret:
 
 def key_from_environment(variable: str) -> str | None:
     """A secret from the environment, or from the file that `VARIABLE_FILE` names. Raises `ConfigError` where that file
-    cannot be read; the value is never part of a message."""
+    cannot be read; neither the value nor the name of the file is part of a message."""
     if value := os.environ.get(variable):
         return value
     path = os.environ.get(f"{variable}_FILE")
@@ -66,9 +66,15 @@ def key_from_environment(variable: str) -> str | None:
             content = file.read(MOST_BYTES + 1)
         if len(content) <= MOST_BYTES:
             return content.decode("utf-8").strip() or None
-    except (OSError, ValueError):  # a name that no file can have and content that is no text are the latter
-        pass
-    raise ConfigError(f"{variable}_FILE names a file that cannot be read: {shown(path)}")
+        problem = f"it has more than {MOST_BYTES:,} bytes"
+    except OSError as error:
+        problem = error.strerror or "it cannot be opened"
+    except UnicodeDecodeError:
+        problem = "it is not UTF-8 text"
+    except ValueError:
+        problem = "no file has such a name"
+    # Not its name: people put the secret itself there by mistake.
+    raise ConfigError(f"{variable}_FILE names a file that cannot be read: {problem}")
 
 
 def secrets(named: Iterable[tuple[str, str]] = ()) -> tuple[Secret, ...]:

@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from vancetope.errors import ConfigError
-from vancetope.settings.kinds import Kind, Unfit
+from vancetope.settings.kinds import MOST, Kind, Unfit
 
 LONGEST_NAME = 60
 _SECRET = re.compile(
@@ -67,7 +67,14 @@ def looks_secret(key: str) -> bool:
 
 def named(key: Any) -> str:
     """A key as a sentence may show it: short, in one line."""
-    said = key if isinstance(key, str) and key.isprintable() and key else repr(key)
+    if isinstance(key, str):
+        said = key if key and key.isprintable() else repr(key)
+    else:
+        said = (
+            repr(key)
+            if key is None or isinstance(key, float) or (isinstance(key, int) and abs(key) < MOST)
+            else f"a key of type {type(key).__name__}"
+        )
     return said if len(said) <= LONGEST_NAME else f"{said[: LONGEST_NAME - 1]}…"
 
 
