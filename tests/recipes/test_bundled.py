@@ -15,6 +15,7 @@ from vancetope.backends.scripted import ScriptedBackend, call, respond, say
 from vancetope.models.base import Tier
 from vancetope.models.catalogue import catalogue
 from vancetope.outcome import EnforcementName, Role, TurnEnd
+from vancetope.prepare import Asked, prepare
 from vancetope.recipes.loading import BUNDLED, load
 from vancetope.recipes.recipe import Params, Recipe
 from vancetope.recipes.rendering import system_prompt
@@ -104,6 +105,14 @@ def test_a_model_that_a_bundled_recipe_names_is_an_alias_that_ends_on_this_machi
     known = catalogue(())
     assert model in known.aliases
     assert known.resolve(model)[-1] == "local:"
+
+
+@pytest.mark.parametrize("name", CHATS)
+def test_without_a_key_every_bundled_chat_stays_on_this_machine(name: str) -> None:
+    prepared = prepare(Asked(recipe=name, tools=[web_search, web_fetch]))
+    assert prepared.choice is not None
+    assert prepared.choice.info.provider == "local"
+    assert not prepared.choice.paid_by_surprise
 
 
 @pytest.mark.parametrize("name", BUNDLED)
