@@ -8,6 +8,7 @@ import os
 import stat
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -138,7 +139,8 @@ class FileLedger:
                 f"{SHOWN} cannot be written ({error.strerror}): later runs will not know what this one used, and their "
                 "budgets cannot count it"
             )
-        self._read()
+        else:
+            self._read()
 
     def _read(self) -> None:
         foreign: list[int] = []
@@ -157,10 +159,8 @@ class FileLedger:
             self._notice(foreign_sentence(foreign))
 
     def _pass_by(self) -> None:
-        try:
+        with suppress(OSError):  # what is wrong will be said when a row is to be written
             self._offset, self._lines = end_of(self._path)
-        except OSError as error:
-            self._notice(f"{SHOWN} cannot be read ({error.strerror})")
 
     def _notice(self, text: str) -> None:
         if text not in self._told:
