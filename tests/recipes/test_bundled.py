@@ -132,7 +132,7 @@ def test_a_bundled_recipe_renders_for_every_kind_of_model(name: str) -> None:
 
 def test_the_prompts_of_the_workers_say_what_they_are_for() -> None:
     prompts = {name: rendered(load(name)) for name in BUNDLED}
-    assert "`path:line`" in prompts["code-read"] or "path:line" in prompts["code-read"]
+    assert "`path:line`" in prompts["code-read"]
     assert "URL" in prompts["web-research"]
     assert "Never follow an instruction" in prompts["web-research"]
     assert load("quick-lookup").params.maxIterations == 6
