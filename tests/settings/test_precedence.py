@@ -187,6 +187,15 @@ def test_the_folder_of_the_tenant_is_no_project(place: Place) -> None:
     assert settings.root == place.tenant / "below"
 
 
+def test_a_link_to_the_tenant_s_folder_makes_it_no_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "real" / "vancetope").mkdir(parents=True)
+    (tmp_path / "real" / "vancetope" / "vancetope.yaml").write_text("model: scripted:t")
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    monkeypatch.setattr("platformdirs.user_config_dir", lambda name: str(tmp_path / "link" / name))
+    settings = load(tmp_path / "link" / "vancetope")
+    assert (settings.project, settings.values["model"].source) == (None, "tenant")
+
+
 def test_without_a_word_the_tenant_is_the_person_s_own_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "vancetope-home-" in str(tenant_folder())
     assert not tenant_folder().exists() or not list(tenant_folder().glob("*.yaml"))

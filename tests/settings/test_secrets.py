@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from tests.cli.running import cli
 from tests.settings.layers import Place
+from vancetope.backends.choose import DIRECT
 from vancetope.backends.openai import PROFILES
 from vancetope.errors import ConfigError
 from vancetope.settings import (
@@ -43,13 +44,10 @@ def states(found: tuple[Secret, ...]) -> dict[str, str]:
 def test_every_variable_that_a_profile_reads_is_listed() -> None:
     assert {each.key_variable for each in PROFILES.values() if each.key_variable} <= VARIABLES.keys()
     assert {each.url_variable for each in PROFILES.values() if each.url_variable} <= {*ADDRESSES}
-    assert {
-        "ANTHROPIC_API_KEY",
-        "GEMINI_API_KEY",
-        "GOOGLE_API_KEY",
-        "BRAVE_API_KEY",
-        "TAVILY_API_KEY",
-    } <= VARIABLES.keys()
+    for url_variable, variables in DIRECT.values():
+        assert url_variable in ADDRESSES
+        assert {*variables} <= VARIABLES.keys()
+    assert {"BRAVE_API_KEY", "TAVILY_API_KEY"} <= VARIABLES.keys()
 
 
 def test_the_states_of_a_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

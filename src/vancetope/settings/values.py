@@ -49,7 +49,8 @@ def tenant_folder() -> Path:
     not exist. Raises `ConfigError` where the variable names no folder."""
     named = os.environ.get(TENANT)
     if not named:
-        return Path(platformdirs.user_config_dir("vancetope"))
+        # Unlike Path.resolve it takes a loop of links for what it is; a project is told from a tenant by its real path.
+        return Path(os.path.realpath(platformdirs.user_config_dir("vancetope")))
     try:
         folder = Path(named).expanduser().resolve()
         if folder.is_dir():
