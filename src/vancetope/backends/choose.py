@@ -6,17 +6,18 @@ import importlib.util
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, cast
 
 from vancetope.backends.base import Backend
 from vancetope.errors import ConfigError, MissingExtra
-from vancetope.models.aliases import LATER, Route
-from vancetope.models.base import HOSTED, ModelInfo
+from vancetope.models.aliases import LATER, Route, usable
+from vancetope.models.base import HOSTED, PROVIDERS, ModelInfo
 from vancetope.models.catalogue import Catalogue, catalogue
 from vancetope.outcome import EnforcementName
-from vancetope.settings import Server, Settings, address, key_from_environment
+from vancetope.settings import KINDS, Server, Settings, address, key_from_environment
 
 DEFAULT_OPENAI = "gpt-5-mini"
 DEFAULT_LOCAL = "smollm2-135m"
@@ -101,12 +102,12 @@ class Choice:
 
 
 def _assumed(info: ModelInfo) -> str:
-    window = "a context window of any size" if info.context_window is None else f"{info.context_window:,} tokens"
+    window = "no end of its context window" if info.context_window is None else f"{info.context_window:,} tokens"
     sight = "images" if info.vision else "no images"
-    price = "an unknown price" if info.price is None else "its price"
+    price = "price unknown" if info.price is None else "free"
     return (
-        f"the catalogue does not know {info.id}; assumed: {window}, {sight}, {price}, "
-        f"{info.enforcements[0]} enforcement; say more in an ai-models.yaml"
+        f"the catalogue does not know {info.id}; assumed: {window}, {sight}, {info.enforcements[0]} enforcement, "
+        f"{price}; an ai-models.yaml of yours can say more"
     )
 
 
@@ -126,9 +127,12 @@ def choose(
     `ConfigError` for a name that cannot be, and for an alias of which nothing can be used here.
     """
     known = catalogue(settings.folders)
+    aliases = usable(known.aliases, settings.servers)
     for reason, name in _named(argument, recipe, settings):
-        if name:
+        if name in aliases:
             return _behind(name, reason, settings, known, agreed)
+        if name:
+            return parse(name, reason, settings, known)
     return _unnamed(settings, known)
 
 
@@ -162,9 +166,7 @@ def _key(provider: str) -> tuple[str, str] | None:
 
 
 def _behind(name: str, reason: Reason, settings: Settings, known: Catalogue, agreed: Collection[str] | None) -> Choice:
-    """The first model behind a name that can be used here, those after it as its fallbacks."""
-    if name not in known.aliases or name.partition(":")[0] in settings.servers:
-        return parse(name, reason, settings, known)
+    """The first model behind an alias that can be used here, those after it as its fallbacks."""
     found: dict[str, Choice] = {}
     problems = []
     for _, each in considered(name, reason, settings, known):
@@ -203,24 +205,23 @@ def considered(
 def parse(name: str, reason: Reason, settings: Settings, known: Catalogue | None = None) -> Choice:
     """The choice behind `provider:name`, `local:/file.gguf`, `scripted:script` or a server's name in the settings; no
     alias. Raises `ConfigError` for a name that cannot be, a key that is missing and a library that is not installed."""
-    from vancetope.backends.openai.profiles import PROFILES
-
     known = known or catalogue(settings.folders)
     provider, colon, model = name.partition(":")
     if provider in settings.servers:
         return _at_server(settings.servers[provider], model, reason, known)
     if not colon:
-        hint = f"write provider:name, for example openai:{DEFAULT_OPENAI} or local:"
-        raise ConfigError(f"model {name!r}: {hint}, or one of {', '.join(known.aliases)}")
+        near = get_close_matches(name, known.aliases, n=1, cutoff=0.6)
+        hint = f"did you mean {near[0]}?" if near else f"an alias is one of {', '.join(known.aliases)}"
+        raise ConfigError(f"model {name!r}: write provider:name, for example openai:{DEFAULT_OPENAI} or local:; {hint}")
     if provider == "local":
         return _local(model or DEFAULT_LOCAL, reason, known)
     if provider == "scripted":
         return Choice(known.lookup("scripted", model or "hello"), reason, kind="scripted", path=model or "hello")
     if provider in DIRECT:
         return _direct(provider, model or DEFAULTS[provider], reason, known)
-    if provider in PROFILES:
+    if provider in KINDS:
         return _at_server(Server(provider, provider, model or None), "", reason, known)
-    there = (*(each for each in PROFILES if each != "local"), *DIRECT, "local", "scripted", *settings.servers)
+    there = (*PROVIDERS, *settings.servers)
     later = " (it comes with a later release)" if provider in LATER else ""
     raise ConfigError(f"model {name!r}: there is no provider {provider!r}{later}; there are {', '.join(there)}")
 
