@@ -286,13 +286,13 @@ async def test_a_rejection_is_a_400_in_the_providers_own_shape(name: str) -> Non
     [
         ("html_page", b"<!doctype"),
         ("not_json", b"upstream"),
-        ("half_json", b'{"choices"'),
+        ("half_json", b'{"id":"chatcmpl-1"'),
         ("other_json", b'{"status"'),
         ("json_array", b"[]"),
         ("json_null", b"null"),
         ("empty_body", b""),
         ("error_in_body", b'{"error"'),
-        ("bad_utf8_body", b'{"choices": [{"message": {"content": "Z\xfc'),
+        ("bad_utf8_body", b'{"id":"chatcmpl-1"'),
     ],
 )
 @BOTH
@@ -385,8 +385,9 @@ async def test_a_client_that_has_enough_of_a_huge_answer_is_seen_leaving() -> No
         await until(lambda: server.requests[0].disconnected)
 
 
-async def test_an_error_can_come_inside_a_stream() -> None:
-    told = await heard(KINDS["error_in_stream"], stream=True)
+@pytest.mark.parametrize("name", ["error_in_stream", "overloaded_in_stream"])
+async def test_an_error_can_come_inside_a_stream(name: str) -> None:
+    told = await heard(KINDS[name], stream=True)
     assert [("choices" in each, "error" in each) for each in told.objects] == [(True, False)] * 2 + [(False, True)]
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.cases.playing import EACH, PROMPT, answer, ends_with, everything, paris, play, roles, told, users
 from vancetope.backends.faults import KINDS, Given, spoken
-from vancetope.backends.faults.fields import finish
+from vancetope.backends.faults.edits import finish
 from vancetope.backends.scripted import calls, empty, malformed, say, think
 from vancetope.events import Notice
 from vancetope.messages import Accepted, Finish, History, Reply, User

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from vancetope import sentences
 from vancetope.tools.respond import ANSWER, RESPOND
+
+DialectName: TypeAlias = Literal["openai", "anthropic", "gemini"]
 
 
 @dataclass(slots=True)
 class Asked:
     """One chat request. The server sets `answer` and `disconnected` while it answers; nothing else changes.
 
+    `body` is what came, in its own `dialect`; `form` is the same in OpenAI's chat format. All views below read `form`,
+    so scripts and tests need not know who asked.
     `headers` are lower-case and hold no key; `authorized` says whether the key was right (None: the server has none).
     `arrived` is in seconds on the event loop's clock. `size` is the body's length in bytes.
     `disconnected`: the client left before it had the whole answer.
@@ -28,25 +34,57 @@ class Asked:
     size: int = 0
     answer: str = ""
     disconnected: bool = False
+    dialect: DialectName = "openai"
+    chat: Mapping[str, Any] | None = None
+
+    @property
+    def form(self) -> Mapping[str, Any]:
+        """The request in OpenAI's chat format, whatever its dialect."""
+        return self.body if self.chat is None else self.chat
 
     @property
     def stream(self) -> bool:
-        return self.body.get("stream") is True
+        return self.form.get("stream") is True
 
     @property
     def model(self) -> str:
-        return str(self.body.get("model", ""))
+        return str(self.form.get("model", ""))
 
     @property
     def messages(self) -> list[Mapping[str, Any]]:
-        """The messages that are objects."""
-        given = self.body.get("messages")
-        return [each for each in given if isinstance(each, dict)] if isinstance(given, list) else []
+        """The messages that are objects; the system prompt is the first of them."""
+        return objects(self.form.get("messages"))
+
+    @property
+    def system(self) -> str:
+        """The system prompt; empty if there is none."""
+        first = self.messages[0] if self.messages else {}
+        return text_of(first.get("content")) if first.get("role") in ("system", "developer") else ""
+
+    @property
+    def turns(self) -> list[tuple[str, str]]:
+        """Role and text of each message behind the system prompt; "tool" is the role of a result."""
+        said = [(str(each.get("role")), text_of(each.get("content"))) for each in self.messages]
+        return said[1:] if said and said[0][0] in ("system", "developer") else said
+
+    @property
+    def forced(self) -> str | None:
+        """The name of the tool that must be called, "required" where any must be, None where the model is free."""
+        choice = self.form.get("tool_choice")
+        if isinstance(choice, dict):
+            function = choice.get("function")
+            return str(function.get("name")) if isinstance(function, dict) else None
+        return "required" if choice == "required" else None
+
+    @property
+    def thinking(self) -> bool:
+        """Whether the request asks the model to think before it answers."""
+        return self.form.get("reasoning_effort") not in (None, "none")
 
     @property
     def schema(self) -> Mapping[str, Any] | None:
         """The JSON Schema that the text must fit, where one is asked for."""
-        wanted = self.body.get("response_format")
+        wanted = self.form.get("response_format")
         if not isinstance(wanted, dict) or wanted.get("type") != "json_schema":
             return None
         inner = wanted.get("json_schema")
@@ -62,10 +100,9 @@ class Asked:
     def tools(self) -> Mapping[str, Mapping[str, Any]]:
         """The offered tools, name to JSON Schema of the arguments, from `tools` or from an action schema; of an
         envelope's tools all that is known is the example of each."""
-        offered = self.body.get("tools")
         found = {}
-        for each in offered if isinstance(offered, list) else []:
-            function = each.get("function") if isinstance(each, dict) else None
+        for each in objects(self.form.get("tools")):
+            function = each.get("function")
             if isinstance(function, dict):
                 found[str(function.get("name"))] = function.get("parameters") or {}
         return found or dict(_actions(self.schema)) or (dict(_examples(self.messages[0])) if self.envelope else {})
@@ -102,11 +139,31 @@ def _works(text: str) -> bool:
     return any(each.get("name") not in (None, RESPOND, ANSWER) for each in called)
 
 
+def objects(value: object) -> list[Mapping[str, Any]]:
+    """The objects in a JSON array; none where it is no array."""
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+
+
 def text_of(content: object) -> str:
     """The text in a message's content, be it a string or a list of parts."""
     if isinstance(content, list):
         return "".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
     return content if isinstance(content, str) else ""
+
+
+def parsed(arguments: str) -> Any:
+    """A call's arguments where a dialect has them as an object: the value of their JSON text, {} where they are the
+    empty text, and the text itself where it is no JSON."""
+    try:
+        return json.loads(arguments or "{}")
+    except (ValueError, RecursionError):
+        return arguments
+
+
+def signature(thinking: str) -> str:
+    """What this server signs thinking with, so that a changed thought is found when it comes back."""
+    digest = hashlib.sha256(thinking.encode("utf-8", "surrogatepass")).digest()
+    return base64.b64encode(digest).decode()
 
 
 def sample(schema: Mapping[str, Any], depth: int = 0) -> Any:

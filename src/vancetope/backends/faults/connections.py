@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
-from vancetope.backends.faults.asked import Asked, dumped
+from vancetope.backends.faults.asked import Asked
+from vancetope.backends.faults.dialects import dialect_of
 from vancetope.backends.faults.fault import (
     Fault,
-    error_object,
+    Plan,
+    error_of,
     halved,
     named,
     raw_answer,
@@ -19,44 +22,32 @@ from vancetope.backends.faults.fault import (
     well,
     work,
 )
-from vancetope.backends.faults.wire import (
-    EVENT_STREAM,
-    JSON,
-    Close,
-    Data,
-    Head,
-    Raw,
-    Reset,
-    Silence,
-    Step,
-    Wire,
-    completion,
-    event,
-    render,
-)
+from vancetope.backends.faults.render import render, whole
+from vancetope.backends.faults.wire import EVENT_STREAM, JSON, Close, Data, Head, Raw, Reset, Silence, Step, Wire
 from vancetope.backends.scripted import say
 
 HUGE = 33 * 1024 * 1024
 BLOCK = b"x" * (64 * 1024)
+OVERLOADED = "the model is overloaded, try again later"
 
 
-def _error_in_stream(asked: Asked, wire: Wire) -> Iterator[Step]:
-    """Two chunks, then an error object where a chunk should be."""
-    error = dumped(error_object("the engine stopped", "server_error", code=500))
-    if not asked.stream:
-        yield from status(500).plan(asked, wire)
-        return
-    sent = 0
-    for step in render(well(asked), asked, wire):
-        if isinstance(step, Data) and sent == 2:
-            yield Data(event(error, wire))
+def _breaks_with(code: int, message: str) -> Plan:
+    """Two events, then an error where the next should be; where no stream is asked for, the error's own status."""
+
+    def plan(asked: Asked, wire: Wire) -> Iterator[Step]:
+        if not asked.stream:
+            yield from status(code, message=message).plan(asked, wire)
             return
-        sent += isinstance(step, Data)
-        yield step
+        given = list(render(well(asked), asked, wire))
+        before = min(2, sum(isinstance(step, Data) for step in given) - 1)
+        yield from given[: before + 1]
+        yield Data(dialect_of(asked).framed(error_of(asked, code, message), wire))
+
+    return plan
 
 
 def _framed(asked: Asked, wire: Wire) -> bytes:
-    return dumped(completion(well(asked), asked, wire)).encode()
+    return whole(well(asked), asked, wire)
 
 
 def _long_length(asked: Asked, wire: Wire) -> Iterator[Step]:
@@ -82,13 +73,15 @@ def _until_close(asked: Asked, wire: Wire) -> Iterator[Step]:
 def _huge(asked: Asked, wire: Wire) -> Iterator[Step]:
     """An answer of 33 MiB; streamed, it is 528 deltas of 64 KiB."""
     if asked.stream:
-        frame = {"id": "huge", "object": "chat.completion.chunk", "model": asked.model}
-        chunk = {**frame, "choices": [{"index": 0, "delta": {"content": BLOCK.decode()}, "finish_reason": None}]}
+        dialect, block = dialect_of(asked), say(BLOCK.decode())
         yield Head(headers=(EVENT_STREAM,))
-        yield from (Data(event(dumped(chunk), wire)) for _ in range(HUGE // len(BLOCK)))
-        yield Data(event(wire.done, wire))
+        for told in dialect.stream(block, asked, replace(wire, chunking=len(BLOCK))):
+            times = HUGE // len(BLOCK) if told.pieces else 1
+            sent = dialect.framed(told.made, wire)
+            yield from (Data(sent) for _ in range(times))
+        yield Data(dialect.end(wire))
         return
-    before, after = dumped(completion(say("@"), asked, wire)).encode().split(b"@")
+    before, after = whole(say("@@@"), asked, wire).split(b"@@@")
     yield Head(length=len(before) + HUGE + len(after))
     yield Data(before)
     yield from (Data(BLOCK) for _ in range(HUGE // len(BLOCK)))
@@ -119,7 +112,16 @@ CONNECTIONS = (
         halved(work, events=3),
         "C46",
     ),
-    Fault("error_in_stream", "An error object comes where a chunk should be.", _error_in_stream, (), "error"),
+    Fault(
+        "error_in_stream",
+        "An error object comes where a chunk should be.",
+        _breaks_with(500, "the engine stopped"),
+        (),
+        "error",
+    ),
+    Fault(
+        "overloaded_in_stream", "The provider is overloaded, in mid-stream.", _breaks_with(529, OVERLOADED), (), "error"
+    ),
     Fault("long_content_length", "Less comes than content-length promised.", _long_length, (), "error"),
     Fault("short_content_length", "More comes than content-length promised.", _short_length, (), "error"),
     Fault("until_close", "A body that ends with its connection: old, but right.", _until_close),

@@ -7,7 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 from vancetope.backends.faults.asked import Asked, dumped, sample
-from vancetope.backends.faults.wire import JSON, Close, Data, Head, Pause, Raw, Reset, Silence, Step, Wire, render
+from vancetope.backends.faults.dialects import dialect_of
+from vancetope.backends.faults.render import render
+from vancetope.backends.faults.wire import JSON, Close, Data, Head, Pause, Raw, Reset, Silence, Step, Wire
 from vancetope.backends.scripted import Staged, call, respond, say
 from vancetope.backends.scripted.replies import reply_of
 from vancetope.messages import Reply
@@ -75,14 +77,25 @@ def error_object(message: str, type: str, **more: object) -> dict[str, Any]:
     return {"error": {"message": message, "type": type, **more}}
 
 
-def status(code: int, body: object = None, *headers: tuple[str, str], name: str = "", about: str = "") -> Fault:
-    """An answer with this status and JSON body (None: an error object); text or bytes go out as they are."""
-    if body is None:
-        body = error_object(f"scripted status {code}", "scripted_error", code=None)
-    kind = ("content-type", "text/html") if isinstance(body, str) else JSON
-    data = body if isinstance(body, bytes) else (body if isinstance(body, str) else dumped(body)).encode()
+def error_of(asked: Asked, code: int, message: str, retry_after: float | None = None) -> dict[str, Any]:
+    """An error as the provider that was asked writes it."""
+    return dialect_of(asked).error(code, message, retry_after)
 
-    def plan(_asked: Asked, _wire: Wire) -> Iterator[Step]:
+
+def status(
+    code: int, body: object = None, *headers: tuple[str, str], message: str = "", name: str = "", about: str = ""
+) -> Fault:
+    """An answer with this status and JSON body (None: the error object of whoever is asked, with this message); text or
+    bytes go out as they are."""
+    wait = dict(headers).get("retry-after", "")
+    kind = ("content-type", "text/html") if isinstance(body, str) else JSON
+
+    def plan(asked: Asked, _wire: Wire) -> Iterator[Step]:
+        value = body
+        if value is None:
+            said = message or f"scripted status {code}"
+            value = error_of(asked, code, said, float(wait) if wait.isdigit() else None)
+        data = value if isinstance(value, bytes) else (value if isinstance(value, str) else dumped(value)).encode()
         yield Head(code, (kind, *headers), len(data))
         yield Data(data)
 
@@ -97,20 +110,25 @@ def halved(
     end: Step | None = None,
 ) -> Fault:
     """The answer stops after so many writes, or after so many bytes of its body, and `end` happens (default: `Close`).
+    Always before its last write: a stream of fewer writes stops one earlier, an answer of one in its middle.
 
     The answer is a reply, its text, a function of the request, or None for the one that ends a turn.
     """
 
     def plan(asked: Asked, wire: Wire) -> Iterator[Step]:
-        written = size = 0
-        for step in render(_made(answer, asked), asked, wire):
+        given = list(render(_made(answer, asked), asked, wire))
+        writes = sum(isinstance(step, Data) for step in given)
+        most, written, size = events, 0, 0
+        if asked.stream and events is not None and writes <= events:
+            most = None if writes == 1 else writes - 1
+        for step in given:
             if isinstance(step, Data):
-                if not asked.stream and octets is None:
+                if octets is None and (not asked.stream or (events is not None and most is None)):
                     step = Data(step.data[: len(step.data) // 2])
                 if octets is not None and size + len(step.data) >= octets:
                     yield Data(step.data[: octets - size])
                     break
-                if asked.stream and written == events:
+                if asked.stream and written == most:
                     break
                 written, size = written + 1, size + len(step.data)
             yield step
@@ -151,12 +169,13 @@ def reset(*, head: bool = False) -> Fault:
     return Fault("reset", "The connection is reset.", plan, (), "error")
 
 
-def body(data: bytes, *, content_type: str = JSON[1], leaves: Leaves = "error") -> Fault:
-    """A 200 with exactly these bytes as its body."""
+def body(data: bytes | Callable[[Asked], bytes], *, content_type: str = JSON[1], leaves: Leaves = "error") -> Fault:
+    """A 200 with exactly these bytes as its body, or with those that the function makes of the request."""
 
-    def plan(_asked: Asked, _wire: Wire) -> Iterator[Step]:
-        yield Head(headers=(("content-type", content_type),), length=len(data))
-        yield Data(data)
+    def plan(asked: Asked, _wire: Wire) -> Iterator[Step]:
+        sent = data(asked) if callable(data) else data
+        yield Head(headers=(("content-type", content_type),), length=len(sent))
+        yield Data(sent)
 
     return Fault("body", "A 200 whose body is not what was asked for.", plan, (), leaves)
 

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from vancetope.backends.faults.asked import Asked, dumped
 from vancetope.backends.faults.fault import DONE, NARRATIONS, Fault, spoken, well, work
-from vancetope.backends.faults.wire import Step, Wire, render
+from vancetope.backends.faults.render import render
+from vancetope.backends.faults.wire import Step, Wire
 from vancetope.backends.scripted import (
     call,
     calls,

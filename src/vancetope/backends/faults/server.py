@@ -1,4 +1,4 @@
-"""A loopback server that speaks the OpenAI chat format, well or badly, exactly as a script tells it."""
+"""A loopback server that speaks three providers' dialects, well or badly, exactly as a script tells it."""
 
 from __future__ import annotations
 
@@ -8,17 +8,20 @@ import hmac
 import json
 import socket
 import struct
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from inspect import isawaitable
 from types import TracebackType
 from typing import Any, Self, TypeAlias
+from urllib.parse import parse_qs
 
 import h11
 
 from vancetope.backends.faults.asked import Asked, dumped
 from vancetope.backends.faults.check import Violation, violations
+from vancetope.backends.faults.dialects import ANTHROPIC, GEMINI, OPENAI, Dialect, dialect_at
 from vancetope.backends.faults.fault import Fault, error_object, plan_of, status
+from vancetope.backends.faults.gemini import camel
 from vancetope.backends.faults.wire import Close, Data, Head, Pause, Raw, Reset, Silence, Step, Wait, Wire
 from vancetope.backends.scripted import Staged
 from vancetope.errors import ConfigError
@@ -29,7 +32,7 @@ Script: TypeAlias = Iterable[Given] | Callable[[Asked], Given | Awaitable[Given]
 
 HOST = "127.0.0.1"
 BODY_LIMIT = 64 * 1024 * 1024
-SECRET_HEADERS = frozenset({"authorization", "proxy-authorization", "api-key", "x-api-key", "cookie"})
+SECRET_HEADERS = frozenset({"authorization", "proxy-authorization", "api-key", "x-api-key", "x-goog-api-key", "cookie"})
 JSON_HEADER = (("content-type", "application/json"),)
 
 
@@ -51,6 +54,8 @@ class FaultServer:
 
     The script is a list of answers, used up one by one, or a function of what was asked, sync or async. An answer is a
     `Reply` (or `str`, or a `gated` reply), sent as JSON or as a stream, whichever the client asked for, or a `Fault`.
+    Who asks at /v1/chat/completions is answered as OpenAI does it, at /v1/messages as Anthropic does, at
+    /v1beta/models/NAME:generateContent or :streamGenerateContent?alt=sse as Gemini does: the script is the same.
     With `strict`, a request that some strict provider would refuse gets a 400 and uses up no answer; either way it is
     in `violations`. Rules named in `unchecked` are left out. A `key`: requests without it get a 401.
 
@@ -82,8 +87,18 @@ class FaultServer:
 
     @property
     def base_url(self) -> str:
-        """What a client is given as its base URL; ends in /v1."""
+        """What a client of OpenAI's chat format is given as its base URL; ends in /v1."""
         return f"http://{HOST}:{self._bound}/v1"
+
+    @property
+    def anthropic_url(self) -> str:
+        """What an Anthropic client is given as its base URL; it adds /v1/messages itself."""
+        return f"http://{HOST}:{self._bound}"
+
+    @property
+    def gemini_url(self) -> str:
+        """What a Gemini client is given as its base URL; it adds /v1beta/models/... itself."""
+        return f"http://{HOST}:{self._bound}"
 
     @property
     def open_connections(self) -> int:
@@ -137,36 +152,53 @@ class FaultServer:
         self.requests.append(asked)
         if asked.authorized is False:
             return status(401)
-        broken = list(violations(body, asked.number, frozenset(self.unchecked)))
+        named = {"model": asked.model, **camel(body)} if asked.dialect == "gemini" and isinstance(body, dict) else body
+        broken = list(violations(named, asked.number, frozenset(self.unchecked), asked.dialect))
         self.violations += broken
         if broken and self.strict:
-            return status(400, error_object(broken[0].sentence, "invalid_request_error", code=broken[0].rule))
+            return status(400, message=broken[0].sentence)
         if callable(self.script):
             try:
                 given = self.script(asked)
                 return await given if isawaitable(given) else given
             except Exception as error:
                 self.failures.append(error)
-                return status(500, error_object(f"the script raised {type(error).__name__}", "script_error"))
+                return status(500, message=f"the script raised {type(error).__name__}")
         if not self._left:
             sentence = f"the script has used all its {len(self._all)} answers"
             self.violations.append(Violation(asked.number, "script", sentence))
-            return status(400, error_object(sentence, "script_error"))
+            return status(400, message=sentence)
         return self._left.pop(0)
 
-    def asked(self, request: h11.Request, data: bytes) -> tuple[Asked, object]:
+    def asked(self, request: h11.Request, data: bytes, dialect: Dialect) -> tuple[Asked, object]:
         """The request as a record, and its body as it was, object or not."""
         headers = {name.decode(): value.decode("latin-1") for name, value in request.headers}
-        given = headers.get("authorization", "").removeprefix("Bearer ")
+        path, _, query = request.target.decode("latin-1").partition("?")
+        given = key_in(headers, query)
         right = None if self.key is None else hmac.compare_digest(given.encode(), self.key.encode())
         try:
             body = json.loads(data)
         except (ValueError, RecursionError):
             body = None
         shown = {name: value for name, value in headers.items() if name not in SECRET_HEADERS}
-        now = asyncio.get_running_loop().time()
         record = body if isinstance(body, dict) else {}
-        return Asked(record, len(self.requests) + 1, shown, right, now, len(data)), body
+        asked = Asked(record, len(self.requests) + 1, shown, right, asyncio.get_running_loop().time(), len(data))
+        asked.dialect, asked.chat = dialect.name, dialect.form(record, path)
+        return asked, body
+
+
+def key_in(headers: Mapping[str, str], query: str) -> str:
+    """The key of a request, wherever its dialect has it; empty if there is none."""
+    bearer = headers.get("authorization", "").removeprefix("Bearer ")
+    others = (headers.get(name, "") for name in ("api-key", "x-api-key", "x-goog-api-key"))
+    return bearer or next(filter(None, others), "") or "".join(parse_qs(query).get("key", [])[:1])
+
+
+def lister(path: str, request: h11.Request) -> Dialect:
+    """The dialect in which this request for the list of models is answered."""
+    if "/v1beta/" in path:
+        return GEMINI
+    return ANTHROPIC if any(name == b"anthropic-version" for name, _ in request.headers) else OPENAI
 
 
 class Connection:
@@ -202,17 +234,15 @@ class Connection:
 
     async def _route(self, request: h11.Request, body: bytes) -> bool:
         path = request.target.decode("latin-1").partition("?")[0]
-        if request.method == b"POST" and path.endswith("/chat/completions"):
-            return await self._chat(request, body)
+        dialect = dialect_at(path)
+        if request.method == b"POST" and dialect is not None:
+            return await self._chat(request, body, dialect)
         if request.method == b"GET" and path.endswith("/models"):
-            listed = [
-                {"id": name, "object": "model", "created": 0, "owned_by": "script"} for name in self.server.models
-            ]
-            return await self._json(200, {"object": "list", "data": listed})
+            return await self._json(200, lister(path, request).models(self.server.models))
         return await self._json(404, error_object(f"there is nothing at {path}", "invalid_request_error"))
 
-    async def _chat(self, request: h11.Request, body: bytes) -> bool:
-        asked, parsed = self.server.asked(request, body)
+    async def _chat(self, request: h11.Request, body: bytes, dialect: Dialect) -> bool:
+        asked, parsed = self.server.asked(request, body, dialect)
         answer = await self.server.answer(asked, parsed)
         asked.answer = answer.name if isinstance(answer, Fault) else "reply"
         try:

@@ -2,11 +2,28 @@
 
 from __future__ import annotations
 
-from vancetope.backends.faults.asked import dumped
-from vancetope.backends.faults.fault import body, error_object, named, status
+from vancetope.backends.faults.asked import Asked, dumped
+from vancetope.backends.faults.fault import body, error_object, error_of, named, status
+from vancetope.backends.faults.render import whole
+from vancetope.backends.faults.wire import Wire
+from vancetope.backends.scripted import say
 
 PAGE = "<!doctype html><html><head><title>502 Bad Gateway</title></head><body>nginx</body></html>"
-BAD_UTF8 = b'{"choices": [{"message": {"content": "Z\xfcrich"}}]}'
+
+
+def half_json(asked: Asked) -> bytes:
+    """An answer up to the middle of its text."""
+    return whole(say("Hello"), asked, Wire()).partition(b"lo")[0]
+
+
+def bad_utf8(asked: Asked) -> bytes:
+    """An answer with a byte in it that is not UTF-8."""
+    return whole(say("Zürich"), asked, Wire()).replace("ü".encode(), b"\xfc")
+
+
+def overloaded(asked: Asked) -> bytes:
+    """An error object."""
+    return dumped(error_of(asked, 503, "overloaded")).encode()
 
 
 STATUSES = (
@@ -101,13 +118,13 @@ STATUSES = (
     named(
         "forced_choice_refused",
         "A tool choice by name is refused.",
-        status(400, error_object("tool_choice by name is not supported with thinking", "invalid_request_error")),
+        status(400, message="tool_choice by name is not supported with thinking"),
         "C45",
     ),
     named(
         "schema_refused",
         "The JSON schema is refused.",
-        status(400, error_object("schema uses keywords that are not supported", "invalid_request_error")),
+        status(400, message="schema uses keywords that are not supported"),
         "C96 C97 C98",
     ),
 )
@@ -115,15 +132,11 @@ STATUSES = (
 BODIES = (
     named("html_page", "A page for people, with status 200.", body(PAGE.encode(), content_type="text/html")),
     named("not_json", "A body that is no JSON, though the header says so.", body(b"upstream timed out")),
-    named("half_json", "Valid framing around half a JSON text.", body(b'{"choices": [{"message": {"content": "Hel')),
+    named("half_json", "Valid framing around half a JSON text.", body(half_json)),
     named("other_json", "JSON, but of something else.", body(b'{"status": "ok"}'), "C32"),
     named("json_array", "A JSON array.", body(b"[]")),
     named("json_null", "The JSON value null.", body(b"null")),
     named("empty_body", "Nothing, with status 200.", body(b"")),
-    named(
-        "error_in_body",
-        "An error object, with status 200.",
-        body(dumped(error_object("overloaded", "server_error", code=503)).encode()),
-    ),
-    named("bad_utf8_body", "A body that is not UTF-8.", body(BAD_UTF8), leaves="either"),
+    named("error_in_body", "An error object, with status 200.", body(overloaded)),
+    named("bad_utf8_body", "A body that is not UTF-8.", body(bad_utf8), leaves="either"),
 )

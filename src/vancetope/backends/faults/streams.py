@@ -6,9 +6,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from vancetope.backends.faults.asked import Asked
+from vancetope.backends.faults.dialects import dialect_of
 from vancetope.backends.faults.fault import Fault, body, spoken, well
-from vancetope.backends.faults.statuses import BAD_UTF8
-from vancetope.backends.faults.wire import EVENT_STREAM, Data, Head, Step, Wire, event, render
+from vancetope.backends.faults.render import render
+from vancetope.backends.faults.statuses import bad_utf8
+from vancetope.backends.faults.wire import Data, Step, Wire
+from vancetope.backends.scripted import say
+
+SOUND, CUT = "Zürich".encode(), "Zürich".encode("latin-1")
 
 
 def _well(name: str, about: str, rows: str = "", **wire: Any) -> Fault:
@@ -18,25 +23,24 @@ def _well(name: str, about: str, rows: str = "", **wire: Any) -> Fault:
 def _after_done(asked: Asked, wire: Wire) -> Iterator[Step]:
     yield from render(well(asked), asked, wire)
     if asked.stream:
-        yield Data(b": bye\n\n" + event('{"choices":[{"index":0,"delta":{"content":"late"}}]}', wire))
+        yield Data(b": bye\n\n" + dialect_of(asked).late(wire))
 
 
 def _no_end(asked: Asked, wire: Wire) -> Iterator[Step]:
-    """The stream ends in good order after three chunks: no finish, no [DONE], no error."""
+    """The stream ends in good order after three chunks at most: no finish, no [DONE], no error."""
     if not asked.stream:
         yield from body(b"").plan(asked, wire)
         return
-    yield from list(render(well(asked), asked, wire))[:4]
+    given = list(render(well(asked), asked, wire))
+    yield from given[: min(4, len(given) - 1)]
 
 
 def _bad_utf8(asked: Asked, wire: Wire) -> Iterator[Step]:
     if not asked.stream:
-        yield from body(BAD_UTF8).plan(asked, wire)
+        yield from body(bad_utf8).plan(asked, wire)
         return
-    yield Head(headers=(EVENT_STREAM,))
-    yield Data(b'data: {"choices":[{"index":0,"delta":{"content":"Z\xfcrich"},"finish_reason":null}]}\n\n')
-    yield Data(event('{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}', wire))
-    yield Data(event(wire.done, wire))
+    for step in render(say("Zürich"), asked, wire):
+        yield Data(step.data.replace(SOUND, CUT)) if isinstance(step, Data) else step
 
 
 STREAMS = (
