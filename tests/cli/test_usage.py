@@ -308,6 +308,7 @@ def test_the_chat_shows_what_its_conversation_has_used(project: Path) -> None:
         chat.type("Hi\r")
         chat.until("1 round · 1 call")
         chat.type("/model scripted:hello\r")
+        chat.until("as you asked")
         chat.type("Hi\r")
         chat.until("1 round · 1 call")
         chat.type("/usage\r")

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Protocol
 
 from vancetope.cli.answers import agreed_to, question_of, remember
 from vancetope.cli.lines import Line
-from vancetope.cli.usage_file import FileLedger, file_ledger
+from vancetope.cli.usage_file import FileLedger, at_hand, file_ledger
 from vancetope.errors import MissingExtra
 from vancetope.settings import Settings
 
 if TYPE_CHECKING:
     from vancetope.backends.choose import Choice
+    from vancetope.models.ledger import Ledger
     from vancetope.prepare import Asked, Prepared
 
 # A question that the small local model answers right; `make bench` checks it.
@@ -55,11 +56,7 @@ async def opened(
     from vancetope import prepare as preparing
 
     prepare = by or preparing.prepare
-    ledger = await asyncio.to_thread(file_ledger, settings)
-    if isinstance(ledger, FileLedger):
-        for notice in await asyncio.to_thread(ledger.notices):
-            person.tell(Line(f"· {notice}", "note"))
-    asked = replace(asked, settings=settings, ledger=ledger)
+    asked = replace(asked, settings=settings, ledger=await _ledger(settings, person))
     prepared = prepare(asked)
     choice = prepared.choice
     if choice is None:
@@ -77,6 +74,19 @@ async def opened(
     if not choice.paid_by_surprise:  # else it was announced before anybody was asked
         person.tell(Line(str(choice), "note"))
     return prepared
+
+
+async def _ledger(settings: Settings, person: Person) -> Ledger:
+    """The ledger of this command. It is there at once after the first time: another model is chosen without a pause
+    in which a message could still go to the old one."""
+    known = at_hand(settings)
+    if known is not None:
+        return known
+    ledger = await asyncio.to_thread(file_ledger, settings)
+    if isinstance(ledger, FileLedger):
+        for notice in await asyncio.to_thread(ledger.notices):
+            person.tell(Line(f"· {notice}", "note"))
+    return ledger
 
 
 def small_model_lines() -> list[Line]:

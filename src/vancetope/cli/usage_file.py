@@ -35,13 +35,18 @@ def file_ledger(settings: Settings) -> FileLedger | MemoryLedger:
     """The ledger of this command, the same one until `closed`. In a project later runs will know what this one uses,
     and it knows what earlier ones used, where a budget of the settings asks for that; outside of any it knows this run
     only. Blocks while it reads the file."""
-    ledger = _open.get(settings.project)
+    ledger = at_hand(settings)
     if ledger is None:
         ledger = FileLedger(settings.project) if settings.project else MemoryLedger()
         _open[settings.project] = ledger
         if isinstance(ledger, FileLedger):
             ledger.begin(reads=_outlives_a_run(budgets_from(settings.get)))
     return ledger
+
+
+def at_hand(settings: Settings) -> FileLedger | MemoryLedger | None:
+    """The ledger of this command, if it is open."""
+    return _open.get(settings.project)
 
 
 def closed() -> tuple[str, ...]:
