@@ -64,6 +64,7 @@ class Anthropic:
     model_role: str = "assistant"
     versions: str = "/v1"
     profile: Profile = PROFILE
+    ours: frozenset[str] = frozenset({CACHE})
 
     def load(self) -> Layer:
         from pydantic_ai.models.anthropic import AnthropicModel
@@ -88,6 +89,9 @@ class Anthropic:
         forced = request.choice != "auto" and bool(request.tools)
         if forced:
             body["tool_choice"] = {"type": "tool", "name": request.choice}
+        if (schema := request.response_schema) is not None:
+            shape = {"format": {"type": "json_schema", "schema": schema}}
+            body["output_config"] = {**record(body.get("output_config")), **shape}
         _fit_thinking(body, request.settings.max_tokens, forced)
         temperature = request.settings.temperature
         thinks = record(body.get("thinking")).get("type") in ("enabled", "adaptive")
@@ -100,6 +104,9 @@ class Anthropic:
                 if isinstance(parts := body.get(each), list) and parts:
                     parts[-1][CACHE] = mark
         return body
+
+    def messages(self, made: Sequence[Any]) -> Sequence[Any]:
+        return made
 
     def marked(self, messages: list[bytes], request: Request) -> list[bytes]:
         if not (mark := _mark(request)):
@@ -140,6 +147,14 @@ class Anthropic:
         return (*found, *_ended(notes))
 
     def event(self, name: str, data: Any, notes: Notes) -> Sequence[Event]:
+        found = self._event(name, data, notes)
+        if not found or notes.begun:
+            return found
+        notes.begun = True
+        start = _event("message_start", message=_message(notes.model, [], None))
+        return found if found[0][0] == "message_start" else (start, *found)
+
+    def _event(self, name: str, data: Any, notes: Notes) -> Sequence[Event]:
         fields = record(data)
         match kind := text(fields.get("type")) or name:
             case "error":
@@ -207,8 +222,6 @@ def _made(make: Any, name: str, provider: Any) -> Any:
     info = catalogue().lookup("anthropic", name)
     facts: dict[str, Any] = {
         "json_schema_transformer": None,
-        "supports_json_schema_output": True,
-        "anthropic_enforces_strict_schema_limits": False,
         "anthropic_max_output_tokens": None,
     }
     if info.known:

@@ -25,7 +25,7 @@ from vancetope.backends.openai.pool import Origin, Pool, Pools
 from vancetope.backends.openai.profiles import at_host
 from vancetope.backends.resilience import ATTEMPTS, Circuits, Course, persist
 from vancetope.errors import ConfigError, ModelError, Unreachable
-from vancetope.messages import Reply
+from vancetope.messages import Reply, whole_characters
 
 Wire = Callable[[str, Any], None]
 
@@ -177,7 +177,6 @@ class Direct:
         """Settings and parameters of a request, in the library's terms. It never tries again by itself."""
         from pydantic_ai.messages import InstructionPart
         from pydantic_ai.models import ModelRequestParameters
-        from pydantic_ai.output import OutputObjectDefinition
         from pydantic_ai.tools import ToolDefinition
 
         settings = {"max_retries": 0, **self._dialect.settings(request)}
@@ -186,16 +185,15 @@ class Direct:
             settings["thinking"] = False if off else request.settings.thinking
         tools = [
             ToolDefinition(
-                name=each.name, description=each.description, parameters_json_schema=dict(each.parameters), strict=None
+                name=each.name,
+                description=whole_characters(each.description),
+                parameters_json_schema=dict(each.parameters),
             )
             for each in request.tools
         ]
         given: dict[str, Any] = {"function_tools": tools}
         if request.system.strip():
-            given["instruction_parts"] = [InstructionPart(content=request.system)]
-        if request.response_schema is not None:
-            given["output_mode"] = "native"
-            given["output_object"] = OutputObjectDefinition(json_schema=dict(request.response_schema))
+            given["instruction_parts"] = [InstructionPart(content=whole_characters(request.system))]
         return settings, ModelRequestParameters(**given)
 
     def _timed_out(self, passage: Passage) -> ModelError:

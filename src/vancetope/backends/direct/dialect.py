@@ -45,6 +45,7 @@ class Notes:
     usage: dict[str, Any] = field(default_factory=dict)
     odd: dict[int, str] = field(default_factory=dict)
     calls: int = 0
+    begun: bool = False
     open: dict[Any, list[dict[str, Any]]] = field(default_factory=dict)
     characters: int = 0
     complete: bool = False
@@ -68,6 +69,11 @@ class Dialect(Protocol):
     @property
     def profile(self) -> Profile: ...
 
+    @property
+    def ours(self) -> frozenset[str]:
+        """The members of `settings.extra` that are meant for us and are no part of the body."""
+        ...
+
     def load(self) -> Layer: ...
 
     def headers(self, key: str, made: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
@@ -80,6 +86,10 @@ class Dialect(Protocol):
 
     def patched(self, body: dict[str, Any], request: Request, model: Any) -> dict[str, Any]:
         """The body that the library made, the messages left out, with what it has no word for."""
+        ...
+
+    def messages(self, made: Sequence[Any]) -> Sequence[Any]:
+        """The messages that the library made, as the API spells them."""
         ...
 
     def marked(self, messages: list[bytes], request: Request) -> list[bytes]:

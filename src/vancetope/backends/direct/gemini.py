@@ -61,6 +61,7 @@ class Gemini:
     model_role: str = "model"
     versions: str = "/v1beta"
     profile: Profile = PROFILE
+    ours: frozenset[str] = frozenset()
 
     def load(self) -> Layer:
         from google.genai.client import Client
@@ -84,12 +85,23 @@ class Gemini:
         if request.choice != "auto" and request.tools:
             config = {"mode": "ANY", "allowedFunctionNames": [request.choice]}
             body["toolConfig"] = {**record(body.get("toolConfig")), "functionCallingConfig": config}
+        if request.response_schema is not None:
+            # Told of the schema, the vendor's client would read the answer by it and warn of what it finds.
+            shape = {"responseMimeType": "application/json", "responseJsonSchema": request.response_schema}
+            body["generationConfig"] = {**record(body.get("generationConfig")), **shape}
         # The vendor's client leaves some names in its own spelling, which not everybody who speaks for the API knows.
         for tool in body.get("tools", ()):
             tool["functionDeclarations"] = [_spelt(each) for each in tool.get("functionDeclarations", ())]
         if thinking := record(body.get("generationConfig")).get("thinkingConfig"):
             body["generationConfig"]["thinkingConfig"] = _spelt(thinking)
         return body
+
+    def messages(self, made: Sequence[Any]) -> Sequence[Any]:
+        for part in (part for message in made for part in message["parts"]):
+            for name in ("fileData", "inlineData"):
+                if name in part:
+                    part[name] = _spelt(part[name])
+        return made
 
     def marked(self, messages: list[bytes], request: Request) -> list[bytes]:
         return messages
@@ -161,7 +173,6 @@ def _made(make: Any, name: str, provider: Any) -> Any:
     info = catalogue().lookup("gemini", name)
     facts: dict[str, Any] = {
         "json_schema_transformer": None,
-        "supports_json_schema_output": True,
         "supports_tools": True,
         # It would ask for the mode that holds schemas strictly, which refuses those that the API does not know whole.
         "google_supports_strict_tool_definition": False,

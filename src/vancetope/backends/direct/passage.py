@@ -103,8 +103,9 @@ class Passage:
 
     def _content(self, body: dict[str, Any]) -> bytes:
         """The body as it goes out: what the library wrote, what it has no word for, the past, and the caller's own."""
-        messages = spliced(self.plan, body.pop(self.dialect.conversation), self.dialect.model_role, self.written)
-        extra = self.request.settings.extra
+        made = self.dialect.messages(body.pop(self.dialect.conversation))
+        messages = spliced(self.plan, made, self.dialect.model_role, self.written)
+        extra = {k: value for k, value in self.request.settings.extra.items() if k not in self.dialect.ours}
         body = merged(self.dialect.patched(body, self.request, self.model), extra)
         self.limit = self.dialect.limit(body)
         start, characters = encoded(body)
