@@ -61,12 +61,16 @@ RAISED_FUNCTIONS: dict[str, tuple[int, str]] = {}  # "path::name": (lines, reaso
 # Imported inside functions, so that a command that needs none of them starts at once.
 HEAVY = frozenset(
     {
+        "anthropic",
+        "google",
         "httpcore",
         "httpx",
+        "httpx2",
         "jinja2",
         "jsonschema_rs",
         "prompt_toolkit",
         "pydantic",
+        "pydantic_ai",
         "rich",
         "selectolax",
         "stamina",
