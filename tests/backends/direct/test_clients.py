@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 import traceback
+from importlib.util import find_spec
 from typing import Any
 
 import pytest
@@ -25,7 +26,7 @@ from tests.backends.direct.apis import (
     given,
     replied,
 )
-from tests.backends.openai_raw import HOLD, STREAM, Asked, answer, chunked, serving, serving_in_a_thread, stream
+from tests.backends.openai_raw import HOLD, STREAM, Answer, Asked, answer, chunked, serving, serving_in_a_thread
 from vancetope.backends.direct import Direct, Kind, connect, extras, missing_extra, warm
 from vancetope.errors import AuthRefused, ConfigError, MissingExtra, ModelError
 from vancetope.messages import Assistant, Call, Result, User
@@ -61,7 +62,7 @@ def test_limits_below_one_are_refused(kind: Kind) -> None:
 def test_a_missing_library_is_said_with_what_to_install(kind: Kind, monkeypatch: pytest.MonkeyPatch) -> None:
     assert missing_extra(kind) is None
     extra = {"anthropic": "anthropic", "gemini": "google"}[kind]
-    found = extras.find_spec
+    found = find_spec
     for hidden in ("pydantic_ai", {"anthropic": "anthropic", "gemini": "google.genai"}[kind]):
         missing_extra.cache_clear()
         monkeypatch.setattr(extras, "find_spec", lambda name, gone=hidden: None if name == gone else found(name))
@@ -132,7 +133,8 @@ async def test_one_connection_serves_call_after_call_streamed_or_not(kind: Kind)
 
 @BOTH
 async def test_requests_to_one_model_wait_for_a_free_slot(kind: Kind) -> None:
-    async with serving([0.05, *given(kind, HELLO)]) as server:
+    slow: Answer = [0.05, *given(kind, HELLO)]
+    async with serving(slow) as server:
         one = backend(kind, server, per_model_limit=2)
         await asyncio.gather(*(one.complete(asked(kind)) for _ in range(6)))
         await one.aclose()
@@ -179,7 +181,7 @@ def test_one_backend_serves_one_event_loop_after_the_other(kind: Kind) -> None:
 @BOTH
 @WAYS
 async def test_cancelling_leaves_nothing_running(kind: Kind, streams: bool) -> None:
-    begun = [STREAM, *map(chunked, events(kind, HELLO)[:1]), HOLD] if streams else [HOLD]
+    begun: Answer = [STREAM, *map(chunked, events(kind, HELLO)[:1]), HOLD] if streams else [HOLD]
     async with serving(begun) as server:
         one = backend(kind, server)
         await warm(kind)
@@ -309,4 +311,3 @@ async def test_parts_of_a_long_conversation_are_heard_in_order(kind: Kind) -> No
     for number in range(30):
         for mark in (f'"q{number}"', f'"r{number}"', f'"a{number}"'):
             assert texts[2].count(mark) == 1
-    assert stream

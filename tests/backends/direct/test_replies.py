@@ -16,6 +16,7 @@ from tests.backends.direct.apis import (
     WAYS,
     Said,
     asked,
+    called,
     event,
     given,
     replied,
@@ -24,7 +25,6 @@ from tests.backends.direct.apis import (
 )
 from tests.backends.openai_raw import answer, serving, stream
 from vancetope.backends.direct import Kind
-from vancetope.errors import ReplyBroken
 from vancetope.messages import Assistant, Call, Finish, Reply, Usage, User
 
 
@@ -191,13 +191,7 @@ async def test_what_somebody_else_carried_is_ignored(kind: Kind, carried: str) -
         carried = (await reply_to(other, Said(thinking="secret", signature="c2ln"), HELLO)).carried
         assert "c2ln" in carried
     async with serving(given(kind, HELLO)) as server:
-        request = asked(
-            kind,
-            User("x"),
-            Assistant("Hello", (called_once := (Call("c00100000", "get_time", "{}"),)), carried),
-            result(),
-        )
-        assert called_once
+        request = asked(kind, User("x"), Assistant("Hello", (called(arguments="{}"),), carried), result())
         await replied(kind, server, request)
         text = server.asked[0].text
     assert "secret" not in text
@@ -334,4 +328,3 @@ async def test_a_stream_where_none_was_asked_for_is_broken(kind: Kind) -> None:
     async with serving(given(kind, HELLO, streams=True)) as server:
         with pytest.raises(AssertionError, match=r"no JSON"):
             await replied(kind, server, attempts=1)
-        assert ReplyBroken
