@@ -21,6 +21,7 @@ ORDER = (
     "questions",
     "prepare",
     "pool",
+    "asked",
     "inputs",
     "options",
     "engines",
@@ -55,7 +56,9 @@ FILE_BUDGETS = {
     "src/vancetope/turn.py": 200,
     "AGENTS.md": 60,
 }
-RAISED_MODULES: dict[str, tuple[int, str]] = {}
+RAISED_MODULES: dict[str, tuple[int, str]] = {
+    "src/vancetope/sentences.py": (500, "every sentence said to a model stands in one module"),
+}
 RAISED_FUNCTIONS: dict[str, tuple[int, str]] = {}  # "path::name": (lines, reason)
 
 # Imported inside functions, so that a command that needs none of them starts at once.

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeAlias, TypedDict, TypeVar, Unpack, cast, overload
 
 from vancetope.answer import Answer
+from vancetope.asked import Asked
 from vancetope.backends.base import Backend, ModelSettings
 from vancetope.backends.text import TextFunction
 from vancetope.context import Budget, Patience
@@ -22,7 +23,7 @@ from vancetope.journal import Journal
 from vancetope.messages import File, History, Image, Message, Text, User, next_turn
 from vancetope.options import JOURNAL, LISTENER, check_one
 from vancetope.outcome import EnforcementName, Role, Turn, TurnEnd
-from vancetope.prepare import Asked, Prepared, prepare, prepare_question
+from vancetope.prepare import Prepared, prepare, prepare_question
 from vancetope.questions import answered, question_of
 from vancetope.recipes.recipe import Recipe
 from vancetope.settings import Settings

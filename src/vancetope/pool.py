@@ -13,12 +13,16 @@ from vancetope import sentences
 from vancetope.errors import ConfigError
 from vancetope.models.base import ModelInfo
 from vancetope.recipes.recipe import Recipe
-from vancetope.settings import Settings
+from vancetope.settings import Settings, key_from_environment
 from vancetope.tools.base import Tool
 from vancetope.tools.clock import clock
 from vancetope.tools.describe import tool_describe
 from vancetope.tools.files import file_tools
 from vancetope.tools.functions import as_tools
+from vancetope.tools.web.providers import KEYS, search_provider
+from vancetope.tools.web.rules import WebRules
+from vancetope.tools.web.search import SearchProvider
+from vancetope.tools.web.tools import web_tools
 
 TINY_TOOLS = frozenset({"clock"})
 
@@ -38,7 +42,7 @@ def pool(recipe: Recipe, settings: Settings, info: ModelInfo, given: Iterable[To
     of bundled ones of the same name. A tiny model gets of the bundled ones only those that it can use; beside file
     tools it answers no question any more. Raises `ConfigError` where a recipe names a tool that nobody has."""
     own = {each.name: each for each in as_tools(given)}
-    bundled = _bundled(settings.root)
+    bundled = _bundled(settings)
     wanted = (*recipe.tools.add, *recipe.tools.defer)
     for name in (*wanted, *recipe.tools.remove):
         if name not in bundled and name not in own:
@@ -49,15 +53,29 @@ def pool(recipe: Recipe, settings: Settings, info: ModelInfo, given: Iterable[To
         usable = {name: each for name, each in usable.items() if name in TINY_TOOLS}
     tools = {**usable, **own}
     tools = {name: each for name, each in tools.items() if name not in recipe.tools.remove}
-    deferred = {name: each for name, each in tools.items() if name in recipe.tools.defer}
+    deferred = {name: each for name, each in tools.items() if name in recipe.tools.defer and info.tier != "tiny"}
     notices = tuple(sentences.NO_SEARCH for name in missing if name == "web_search")
     return Pool((*tools.values(), *([tool_describe(deferred)] if deferred else ())), frozenset(deferred), notices)
 
 
-@lru_cache(maxsize=16)
-def _bundled(root: Path) -> Mapping[str, Tool | None]:
+def _bundled(settings: Settings) -> Mapping[str, Tool | None]:
     """The bundled tools by name; null for one that cannot be used as things are set."""
+    made = web_tools(WebRules(tuple(settings.get("web.allow") or ())), _search(settings))
+    web = {each.name: each for each in made}  # made for each process: web_fetch keeps the pages that it is reading
+    return {**_local(settings.root), "web_fetch": web["web_fetch"], "web_search": web.get("web_search")}
+
+
+@lru_cache(maxsize=16)
+def _local(root: Path) -> Mapping[str, Tool]:
     return {each.name: each for each in (clock(), *file_tools(root))}
+
+
+def _search(settings: Settings) -> SearchProvider | None:
+    name = settings.get("search.provider")
+    if name is None:
+        return None
+    variable = KEYS.get(name)
+    return search_provider(name, settings.get("search.url"), key_from_environment(variable) if variable else None)
 
 
 def _instead(name: str, known: tuple[str, ...]) -> str:

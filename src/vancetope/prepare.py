@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
-from pathlib import Path
 from typing import Any, cast
 from uuid import uuid4
 
 from vancetope import sentences
+from vancetope.asked import Asked, Said
 from vancetope.backends.base import Backend, ModelSettings
 from vancetope.backends.choose import Choice, choose, connect
 from vancetope.backends.text import TextBackend, TextFunction
@@ -27,7 +27,7 @@ from vancetope.models.base import ModelInfo
 from vancetope.models.budgets import Account, Budgets, Limit, budgets_from, money_problem
 from vancetope.models.ledger import Ledger, MemoryLedger
 from vancetope.options import ASKED, BUDGET, MODEL_SETTINGS, PATIENCE, RECIPE_PARAMS, check
-from vancetope.outcome import EnforcementName, Role, TurnEnd
+from vancetope.outcome import EnforcementName
 from vancetope.pool import Pool, pool
 from vancetope.recipes.loading import load
 from vancetope.recipes.recipe import Params, Recipe, params_from
@@ -44,56 +44,6 @@ from vancetope.tools.threads import Threads
 
 SMALLEST_CAP = 512
 TOOL_ROUNDS = 20
-
-
-@dataclass(frozen=True, kw_only=True)
-class Asked:
-    """What a caller may say about a turn; null leaves the word to recipe, environment, settings and catalogue.
-
-    `params` are those of the process, of the kind that a recipe has and before the recipe's. `agreed` names the
-    variables whose keys may be used for models that nobody named, null for all; `ledger` counts the calls, where it is
-    not the one of this Python.
-    """
-
-    model: str | Backend | TextFunction | None = None
-    recipe: str | Path | Recipe = "default"
-    settings: Settings | Mapping[str, Any] | None = None
-    tools: Iterable[Tool | Callable[..., Any]] = ()
-    instructions: str = ""
-    turn_end: TurnEnd | None = None
-    role: Role | None = None
-    enforcement: EnforcementName | None = None
-    max_iterations: int | None = None
-    max_validation_corrections: int | None = None
-    validation: bool | None = None
-    budget: Budget | int | None = None
-    model_settings: ModelSettings | Mapping[str, Any] | None = None
-    deadline: float | None = None
-    patience: Patience | None = None
-    deps: Any = None
-    lang: str = ""
-    wire: Callable[[str, Any], None] | None = None
-    params: Params | Mapping[str, Any] = field(default_factory=Params)
-    agreed: frozenset[str] | None = None
-    ledger: Ledger | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Said:
-    """Who says what about a parameter: the process before the recipe, both before the settings."""
-
-    params: Params
-    recipe: Recipe
-    settings: Settings
-
-    def of(self, key: str, argument: Any = None, *, bundled: bool = True) -> Any:
-        """What holds for this parameter, a caller's argument before everything else; null where nobody says anything,
-        or nobody but we ourselves and `bundled` is false."""
-        for value in (argument, getattr(self.params, key), getattr(self.recipe.params, key)):
-            if value is not None:
-                return value
-        found = self.settings.values.get(key)
-        return None if found is None or (found.source == "bundled" and not bundled) else found.value
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -242,7 +192,7 @@ def _prepared(asked: Asked) -> Prepared:
         patience=_patience(asked),
         greeting=said.params.greeting or recipe.params.greeting or "",
         max_attempts=said.of("maxAttempts"),
-        notices=(*(choice.notices if choice else ()), *having.notices),
+        notices=(*settings.notices, *(choice.notices if choice else ()), *having.notices),
         variables=_variables(said, info, rules, enforcement, asked.lang),
         instructions=asked.instructions,
         deps=asked.deps,

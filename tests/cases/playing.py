@@ -12,6 +12,7 @@ import pytest
 
 import vancetope
 from tests.harness import get_time, get_weather, shown
+from vancetope.asked import Asked as Wanted
 from vancetope.backends.faults import Asked, FaultServer, Script, deliver
 from vancetope.backends.scripted import call, respond, say
 from vancetope.events import (
@@ -27,7 +28,6 @@ from vancetope.events import (
 from vancetope.lane import Lane
 from vancetope.messages import Assistant, History, Reply, Result, User, checked
 from vancetope.outcome import DELIVERED, EnforcementName, Outcome, Turn
-from vancetope.prepare import Asked as Wanted
 from vancetope.prepare import prepare
 
 EACH = pytest.mark.parametrize("enforcement", ["native", "constrained", "prompted"])

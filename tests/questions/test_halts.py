@@ -14,6 +14,7 @@ from tests.cases.playing import at, settle, until
 from tests.harness import TOOLS
 from tests.questions.asking import ALL, CITY, FITS, FORMS, MISFIT, OSLO, PROMPT, Known, Put, keeps_promises, known, put
 from vancetope.answer import Answer
+from vancetope.asked import Asked as Wanted
 from vancetope.backends.base import Request
 from vancetope.backends.faults import Asked, FaultServer, Given, silence, slow
 from vancetope.backends.scripted import Answer as Line
@@ -26,7 +27,6 @@ from vancetope.journal import RecordingJournal
 from vancetope.messages import History, Reply, Usage
 from vancetope.models.base import ModelInfo, Price
 from vancetope.outcome import EnforcementName, Outcome
-from vancetope.prepare import Asked as Wanted
 from vancetope.prepare import prepare_question
 from vancetope.questions import question_of
 

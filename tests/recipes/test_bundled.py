@@ -11,11 +11,12 @@ import pytest
 
 from tests.harness import play
 from vancetope import api
+from vancetope.asked import Asked
 from vancetope.backends.scripted import ScriptedBackend, call, respond, say
 from vancetope.models.base import Tier
 from vancetope.models.catalogue import catalogue
 from vancetope.outcome import EnforcementName, Role, TurnEnd
-from vancetope.prepare import Asked, prepare
+from vancetope.prepare import prepare
 from vancetope.recipes.loading import BUNDLED, load
 from vancetope.recipes.recipe import Params, Recipe
 from vancetope.recipes.rendering import system_prompt

@@ -15,12 +15,13 @@ import pytest
 from pydantic import Field
 
 import vancetope as vt
+from vancetope.asked import Asked
 from vancetope.backends.scripted import ScriptedBackend, action, call, calls, respond
 from vancetope.events import Event, ToolStarted
 from vancetope.journal import RecordingJournal
 from vancetope.lane import Lane
 from vancetope.messages import Result
-from vancetope.prepare import Asked, prepare
+from vancetope.prepare import prepare
 from vancetope.tools import batch, reading, threads
 
 LEFT = "interrupted, but still running: its outcome is unknown"

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from json import dumps
 from typing import Any
 
 import pytest
 
-from tests.harness import TOOLS, Played, play
+import vancetope as vt
+from tests.harness import TOOLS, Played, get_time, get_weather, play
 from vancetope.backends.base import Request
-from vancetope.backends.scripted import Script, call, calls, raw_call, respond
+from vancetope.backends.scripted import Script, ScriptedBackend, call, calls, raw_call, respond
 from vancetope.errors import ConfigError
 from vancetope.messages import History, Result
+from vancetope.models.base import ModelInfo
 from vancetope.outcome import EnforcementName
 from vancetope.recipes.recipe import Params, Recipe, ToolPool
 
@@ -123,3 +126,23 @@ async def test_a_tool_that_nobody_has_is_a_config_error(key: str) -> None:
 
 def test_the_tools_of_the_harness_are_those_that_the_recipe_defers() -> None:
     assert {each.__name__ for each in TOOLS} >= set(DEFERS.tools.defer)
+
+
+async def test_a_description_is_no_data_that_has_to_be_passed_on() -> None:
+    recipe = Recipe(tools=ToolPool(defer=("file_read", "file_grep", "file_list", "clock")))
+    names = list(recipe.tools.defer)
+    played = await play([call("tool_describe", names=names), respond("Hi.")], recipe=recipe, tools=())
+    assert (played.turn.message, played.turn.corrections) == ("Hi.", 0)
+    assert results(played, "tool_describe")[0].size > 1500
+
+
+class Tiny(ScriptedBackend):
+    info = ModelInfo(provider="custom", name="small", enforcements=("constrained",), tier="tiny")
+
+
+async def test_a_tiny_model_is_shown_the_tools_of_its_caller_whole() -> None:
+    model = Tiny([respond("Rain.")])
+    turn = await vt.ask("Rain?", model=model, recipe=DEFERS, tools=[get_time, get_weather])
+    assert turn.outcome == "respond"
+    assert '"get_weather"' in dumps(model.requests[0].response_schema)
+    assert "tool_describe" not in dumps(model.requests[0].response_schema)

@@ -13,6 +13,7 @@ import stamina
 
 import vancetope as vt
 from tests.harness import get_time
+from vancetope.asked import Asked
 from vancetope.backends.base import OnPiece, Request, TextPiece
 from vancetope.backends.faults import FaultServer, clock, reset, status
 from vancetope.backends.scripted import ScriptedBackend, call, respond, say
@@ -34,7 +35,7 @@ from vancetope.lane import Lane
 from vancetope.messages import Image, Reply, Text, User
 from vancetope.models.base import ModelInfo
 from vancetope.outcome import Outcome
-from vancetope.prepare import Asked, Prepared, prepare
+from vancetope.prepare import Prepared, prepare
 from vancetope.settings import load
 
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}

@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 
+from vancetope.asked import Asked
 from vancetope.backends.scripted import Answer, ScriptedBackend, call, gated, respond, say
 from vancetope.errors import ConfigError, IllegalMove, RateLimited
 from vancetope.events import Event, MessageCommitted, MessageReceived, MessageRetracted, StatusChanged, TurnEnded
 from vancetope.lane import Lane
 from vancetope.messages import Accepted, Assistant, History, Result, System, User
 from vancetope.outcome import Outcome
-from vancetope.prepare import Asked, prepare
+from vancetope.prepare import prepare
 from vancetope.process import MOVES, CloseReason, Status, moved, rest
 
 

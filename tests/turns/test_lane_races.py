@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from vancetope.asked import Asked
 from vancetope.backends.base import OnPiece, Request
 from vancetope.backends.scripted import Answer, ScriptedBackend, respond
 from vancetope.errors import ConfigError, IllegalMove
@@ -17,7 +18,7 @@ from vancetope.events import Event, MessageCommitted, MessageDelta, RoundStarted
 from vancetope.lane import Lane
 from vancetope.messages import Reply, User
 from vancetope.outcome import Turn
-from vancetope.prepare import Asked, prepare
+from vancetope.prepare import prepare
 from vancetope.process import Status
 
 

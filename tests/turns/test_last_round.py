@@ -8,13 +8,14 @@ from typing import Any
 import pytest
 
 import vancetope as vt
+from vancetope.asked import Asked
 from vancetope.backends.faults import KINDS, FaultServer
 from vancetope.backends.openai import PROFILES, OpenAICompatible
 from vancetope.backends.scripted import Answer, ScriptedBackend, call, calls, respond
 from vancetope.context import Patience
 from vancetope.lane import Lane
 from vancetope.outcome import Outcome
-from vancetope.prepare import Asked, prepare
+from vancetope.prepare import prepare
 
 
 async def slow() -> str:

@@ -11,6 +11,7 @@ import pytest
 
 from tests.harness import get_time, play
 from vancetope import api
+from vancetope.asked import Asked
 from vancetope.backends.base import OnPiece, Request, TextPiece
 from vancetope.backends.scripted import Script, ScriptedBackend, call, respond, say
 from vancetope.errors import ConfigError, RateLimited, ReplyBroken
@@ -21,7 +22,7 @@ from vancetope.messages import History, Reply, Usage, User
 from vancetope.models.base import ModelInfo, Price
 from vancetope.models.ledger import MemoryLedger, Row
 from vancetope.outcome import Outcome
-from vancetope.prepare import Asked, prepare
+from vancetope.prepare import prepare
 
 DEAR = ModelInfo(
     provider="case",

@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 
 import vancetope as vt
+from vancetope.asked import Asked
 from vancetope.backends.scripted import Answer, ScriptedBackend, empty, raw_call, respond, say
 from vancetope.lane import Lane
 from vancetope.messages import Finish
 from vancetope.outcome import Outcome
-from vancetope.prepare import Asked, prepare
+from vancetope.prepare import prepare
 
 FALLBACKS: dict[str, list[Answer]] = {
     "text without a call": [say("Hello.")] * 3,

@@ -17,9 +17,10 @@ from vancetope.errors import MissingExtra
 from vancetope.settings import Settings
 
 if TYPE_CHECKING:
+    from vancetope.asked import Asked
     from vancetope.backends.choose import Choice
     from vancetope.models.ledger import Ledger
-    from vancetope.prepare import Asked, Prepared
+    from vancetope.prepare import Prepared
 
 # A question that the small local model answers right; `make bench` checks it.
 EXAMPLE = "What time is it in Paris?"

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from vancetope.asked import Asked
     from vancetope.outcome import EnforcementName, TurnEnd
-    from vancetope.prepare import Asked
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,8 +34,8 @@ class Wishes:
 
     def asked(self, recipe: str, wire: Callable[[str, Any], None] | None) -> Asked:
         """The same for the runtime. `recipe` is the one used where the person names none."""
+        from vancetope.asked import Asked
         from vancetope.context import Patience
-        from vancetope.prepare import Asked
 
         usual = Patience().last_round
         sampling = {"seed": self.seed, "temperature": self.temperature}

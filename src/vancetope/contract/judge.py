@@ -12,6 +12,7 @@ from vancetope.contract.rules import Rules
 from vancetope.contract.seen import Seen
 from vancetope.contract.verdict import End, Go, Narrow, State, Verdict
 from vancetope.messages import Reply, Result
+from vancetope.tools.describe import NAME as TOOL_DESCRIBE
 
 __all__ = ["begin", "judge", "ran"]
 
@@ -45,8 +46,8 @@ def judge(rules: Rules, state: State, reply: Reply, *, idle: bool = False) -> tu
 
 
 def ran(state: State, results: Sequence[Result]) -> State:
-    """The state after the calls of a reply have run."""
-    biggest = max((each.size for each in results if each.ok), default=0)
+    """The state after the calls of a reply have run. A tool's description is no data for an answer."""
+    biggest = max((each.size for each in results if each.ok and each.name != TOOL_DESCRIBE), default=0)
     return replace(state, biggest_result=max(state.biggest_result, biggest))
 
 

@@ -11,6 +11,7 @@ from vancetope.tools.base import Tool, ToolContext
 from vancetope.tools.blobs import Blobs
 from vancetope.tools.failure import ToolFailed
 from vancetope.tools.outputs import head_of
+from vancetope.tools.untrusted import FRAME, is_marked, marked
 
 SPEC = ToolSpec(
     "result_read",
@@ -54,9 +55,10 @@ def result_read(blobs: Blobs, output_cap: int = 32 * 1024) -> Tool:
 
 
 def _piece(text: str, handle: str, start: int, length: int, cap: int) -> str:
-    room = max(4, cap - 200)
+    outside = is_marked(text)
+    room = max(4, cap - 200 - (FRAME if outside else 0))
     piece = head_of(text[start : start + min(length, room)], room)
     end = start + len(piece)
     more = f"; read on at offset {end}" if end < len(text) else ""
     head = sentences.RESULT_READ_PIECE.format(handle=handle, start=start, end=end, size=len(text), more=more)
-    return head + piece
+    return head + (marked(piece, handle) if outside else piece)

@@ -16,6 +16,9 @@ _UNSEEN = re.compile(
 )
 _LINE_END = re.compile("\r\n?|\x85|\u2028|\u2029")
 
+_OPENING = re.compile(r"\[[^\n]*\]\n[^\n]*\n-{5} begin untrusted [0-9a-f]{16} -{5}\n")
+FRAME = 500  # bytes that a frame takes at most, its source aside
+
 
 def marked(text: str, source: str) -> str:
     """The text in a frame: one line that names the source, the statement that it is no instruction, and two lines with
@@ -26,6 +29,11 @@ def marked(text: str, source: str) -> str:
     """
     token = secrets.token_hex(8)
     return sentences.UNTRUSTED.format(source=_one_line(source), token=token, text=harmless(text).replace(token, "..."))
+
+
+def is_marked(text: str) -> bool:
+    """Whether the text stands in such a frame, or begins with one: a part of it then needs a frame of its own."""
+    return _OPENING.match(text) is not None
 
 
 def harmless(text: str) -> str:

@@ -15,11 +15,11 @@ import httpx
 from vancetope.backends.base import OnPiece, Request
 from vancetope.backends.openai.assembly import Assembly, take, tell_whole
 from vancetope.backends.openai.course import Course, Written
-from vancetope.backends.openai.failures import Where, broken, failed, failed_inside, lost, not_json
+from vancetope.backends.openai.failures import PromptFiltered, Where, broken, failed, failed_inside, lost, not_json
 from vancetope.backends.openai.mask import mask, masked
 from vancetope.backends.openai.pool import Origin, Pool, Pools
-from vancetope.backends.openai.profiles import Profile, at_host
-from vancetope.backends.openai.reading import NoReply, reply_in
+from vancetope.backends.openai.profiles import Profile, at_host, base_url_of, chat_path
+from vancetope.backends.openai.reading import NoReply, failure_in, filtered, reply_in
 from vancetope.backends.openai.sse import EventReader
 from vancetope.backends.openai.wire import body_of, encoded, limit_of
 from vancetope.backends.resilience import ATTEMPTS, Circuits, persist
@@ -60,15 +60,15 @@ class OpenAICompatible:
         idle_timeout: float = 120.0,
     ) -> None:
         if not (url := base_url or profile.base_url):
-            raise ConfigError(f"{profile.name} needs a base URL, for example http://127.0.0.1:8080/v1")
+            where = f"set {profile.url_variable}" if profile.url_variable else "for example http://127.0.0.1:8080/v1"
+            raise ConfigError(f"{profile.name} needs a base URL: {where}")
         if min(attempts, per_model_limit, max_connections) < 1:
             raise ConfigError("attempts, per_model_limit and max_connections are at least 1")
-        self._origin = Origin.at(url, profile.name)
+        self._origin = Origin.at(base_url_of(profile, url), profile.name)
         self.profile = at_host(profile, self._origin.host)
         key = _checked_key(api_key, self.profile)
         self._secrets = (*((key,) if key else ()), *self._origin.secrets)
-        self._headers = _headers(f"Bearer {key}" if key else self._origin.authorization, self.profile)
-        self._chat = self._origin.url("/chat/completions")
+        self._headers = _headers(key, self._origin.authorization, self.profile)
         self._models = self._origin.url("/models")
         self._wire = wire
         self._attempts = attempts
@@ -80,10 +80,13 @@ class OpenAICompatible:
         """The model's reply, streamed where `on_piece` is given. Contract: see `Backend`."""
         body = body_of(request, self.profile, stream=on_piece is not None)
         content, characters = encoded(body)
-        written = Written(body, content, characters, limit_of(body))
+        written = Written(request.model, body, content, characters, limit_of(body))
         course = Course(self._where(request.model), request.timeout, self._idle_timeout, on_piece, request.on_send)
         once = partial(self._attempt, request.model, written, course)
-        return await persist(course, self._circuits.of(request.model), once, self._attempts)
+        try:
+            return await persist(course, self._circuits.of(request.model), once, self._attempts)
+        except PromptFiltered:
+            return filtered(characters, written.limit, course.requests)
 
     async def list_models(self, timeout: float = 10.0) -> tuple[str, ...]:
         """The names of the models that the server offers, in its order. One request, never repeated."""
@@ -124,7 +127,8 @@ class OpenAICompatible:
             async with clock, pool.slots(model):
                 course.sends()
                 self._show("request", written.body)
-                request = self._request("POST", self._chat, written.content)
+                url = self._origin.url(chat_path(self.profile, self._origin.prefix, model))
+                request = self._request("POST", url, written.content)
                 async with self._answer(pool, request, course) as blocks:
                     return await self._read(blocks, written, course, clock)
         except TimeoutError:
@@ -204,10 +208,17 @@ class OpenAICompatible:
             raise not_json(course.where, text) from None
 
     def _reply(self, data: Any, written: Written, course: Course) -> Reply:
-        if isinstance(data, Mapping) and data.get("error") and not data.get("choices"):
-            raise failed_inside(course.where, data["error"])
+        if failure := failure_in(data):
+            raise failed_inside(course.where, failure)
         try:
-            return reply_in(data, characters=written.characters, limit=written.limit, requests=course.requests)
+            return reply_in(
+                data,
+                characters=written.characters,
+                limit=written.limit,
+                requests=course.requests,
+                profile=self.profile,
+                asked=written.model,
+            )
         except NoReply as reason:
             raise broken(course.where, f"answers with JSON that is no reply: {reason}. Check the base URL.") from None
 
@@ -267,7 +278,7 @@ def _checked_key(api_key: str | None, profile: Profile) -> str:
     return key
 
 
-def _headers(authorization: str | None, profile: Profile) -> list[tuple[bytes, bytes]]:
+def _headers(key: str, authorization: str | None, profile: Profile) -> list[tuple[bytes, bytes]]:
     headers = [
         (b"content-type", b"application/json"),
         (b"accept", b"application/json, text/event-stream"),
@@ -276,6 +287,10 @@ def _headers(authorization: str | None, profile: Profile) -> list[tuple[bytes, b
     ]
     if profile.hangs_up:
         headers.append((b"connection", b"close"))
+    if key and profile.key_header != "authorization":
+        headers.append((profile.key_header.encode(), key.encode()))
+    elif key:
+        authorization = f"Bearer {key}"
     if authorization:
         headers.append((b"authorization", authorization.encode()))
     return headers

@@ -19,8 +19,9 @@ AFTER_DONE = 0.25  # seconds it may take to close the stream behind its end mark
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A request as it goes over the wire, with its length in characters and the output limit it carries."""
+    """A request to a model as it goes over the wire, with its length in characters and the output limit it carries."""
 
+    model: str
     body: Mapping[str, Any]
     content: bytes
     characters: int
