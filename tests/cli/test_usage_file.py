@@ -8,7 +8,7 @@ import stat
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, get_args
 
@@ -242,6 +242,19 @@ def test_without_a_budget_that_outlives_a_run_the_file_is_passed_by(project: Pat
         file.write(b"foreign too\n")
     call(ledger, account(project))
     assert closed() == ("line 3 of .vancetope/usage.jsonl is no row of ours and is not counted",)
+
+
+def test_for_a_budget_of_the_day_earlier_days_are_passed_by(project: Path) -> None:
+    today = datetime.now(UTC).replace(hour=0)
+    append(usage_path(project), replace(ROW, id="old", at=today - timedelta(hours=1)))
+    append(usage_path(project), replace(ROW, id="new", at=today))
+    append(usage_path(project), replace(ROW, id="ahead", at=today + timedelta(days=1)))
+    with usage_path(project).open("ab") as file:
+        file.write(b"foreign\n")
+    ledger = file_ledger(settings(project, day_tokens=1000))
+    assert [each.id for each in ledger.rows()] == ["new", "ahead"]
+    assert ledger.spent("day", account(project), today).tokens == 120
+    assert closed() == ("line 4 of .vancetope/usage.jsonl is no row of ours and is not counted",)
 
 
 def test_rows_of_another_run_count_once_ours_is_written(project: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import stat
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -17,7 +18,7 @@ from typing import Any, get_args
 from vancetope.messages import Usage
 from vancetope.models.base import Price
 from vancetope.models.budgets import Account, Budgets, Limit, Refusal, Scope, Spent, Warned, budgets_from
-from vancetope.models.ledger import CallOutcome, Estimate, MemoryLedger, Purpose, Reservation, Row
+from vancetope.models.ledger import CallOutcome, Estimate, MemoryLedger, Purpose, Reservation, Row, now
 from vancetope.settings import PROJECT_FOLDER, Settings
 
 FILE = "usage.jsonl"
@@ -25,6 +26,7 @@ SHOWN = f"{PROJECT_FOLDER}/{FILE}"
 VERSION = 1
 MOST = 10**15  # tokens or dollars; what is more than that, nobody has used
 BLOCK = 1 << 20
+_AT = re.compile(rb',"at":"(\d{4}-\d\d-\d\d)T')
 PURPOSES = get_args(Purpose)
 OUTCOMES = get_args(CallOutcome)
 
@@ -33,14 +35,14 @@ _open: dict[Path | None, FileLedger | MemoryLedger] = {}
 
 def file_ledger(settings: Settings) -> FileLedger | MemoryLedger:
     """The ledger of this command, the same one until `closed`. In a project later runs will know what this one uses,
-    and it knows what earlier ones used, where a budget of the settings asks for that; outside of any it knows this run
-    only. Blocks while it reads the file."""
+    and it knows what earlier ones used, as far as a budget of the settings asks for that; outside of any it knows this
+    run only. Blocks while it reads the file."""
     ledger = at_hand(settings)
     if ledger is None:
         ledger = FileLedger(settings.project) if settings.project else MemoryLedger()
         _open[settings.project] = ledger
         if isinstance(ledger, FileLedger):
-            ledger.begin(reads=_outlives_a_run(budgets_from(settings.get)))
+            ledger.begin(_wanted(budgets_from(settings.get)))
     return ledger
 
 
@@ -87,15 +89,17 @@ class FileLedger:
         self._project = str(project)
         self._memory = MemoryLedger()
         self._writer = ThreadPoolExecutor(1, "usage")
+        self._since = ""
         self._offset = 0
         self._lines = 0
         self._notices: list[str] = []
         self._told: set[str] = set()
 
-    def begin(self, *, reads: bool = True) -> None:
-        """Count the rows of the file, or pass them by: with a hundred thousand of them counting takes a second. Call
-        it first; blocks."""
-        self._writer.submit(self._read if reads else self._pass_by).result()
+    def begin(self, since: str | None = "") -> None:
+        """Count the rows of the file, or those from this date on, or with null none: with a hundred thousand of them
+        counting takes seconds. Call it first; blocks."""
+        self._since = since or ""
+        self._writer.submit(self._pass_by if since is None else self._read).result()
 
     def notices(self) -> tuple[str, ...]:
         """What went wrong with the file, in sentences, each given once; blocks until what is waiting is written."""
@@ -150,7 +154,7 @@ class FileLedger:
     def _read(self) -> None:
         foreign: list[int] = []
         try:
-            for found in lines_of(self._path, self._offset, self._lines):
+            for found in lines_of(self._path, self._offset, self._lines, self._since):
                 if found.row is None and not found.is_whole:
                     break  # somebody may be writing it now
                 self._offset, self._lines = found.end, found.number
@@ -199,9 +203,10 @@ def append(path: Path, row: Row) -> None:
         os.close(file)
 
 
-def lines_of(path: Path, offset: int = 0, number: int = 0) -> Iterator[Found]:
-    """The lines of the file from byte `offset` on, `number` lines stand before it; empty ones are left out. All of them
-    where the file has become shorter than that, none where there is no file. Raises `OSError`."""
+def lines_of(path: Path, offset: int = 0, number: int = 0, since: str = "") -> Iterator[Found]:
+    """The lines of the file from byte `offset` on, `number` lines stand before it; empty ones are left out, and rows of
+    an earlier date than `since`. All of them where the file has become shorter than that, none where there is no file.
+    Raises `OSError`."""
     try:
         file = os.fdopen(_opened(path, os.O_RDONLY), "rb")
     except FileNotFoundError:
@@ -213,7 +218,7 @@ def lines_of(path: Path, offset: int = 0, number: int = 0) -> Iterator[Found]:
         for line in file:
             offset += len(line)
             number += 1
-            if line.strip():
+            if line.strip() and not _date_in(line) < since:
                 yield Found(number, offset, row_in(line), line.endswith(b"\n"))
 
 
@@ -324,9 +329,17 @@ def _number(value: Any) -> float:
     return float(value)
 
 
-def _outlives_a_run(budgets: Budgets) -> bool:
-    """Whether a limit holds for more than one run can know."""
-    return any(budgets.of(scope) != Limit() for scope in ("project", "tenant", "day"))
+def _date_in(line: bytes) -> str:
+    """The date of a row, if this is one as we write it, found without reading the line; else what is later than any."""
+    match = _AT.search(line)
+    return match[1].decode() if match else "later"
+
+
+def _wanted(budgets: Budgets) -> str | None:
+    """From which date on rows of earlier runs count for these budgets; null where none does."""
+    if any(budgets.of(scope) != Limit() for scope in ("project", "tenant")):
+        return ""
+    return None if budgets.day == Limit() else now().date().isoformat()
 
 
 def _here(row: Row, project: str) -> Row:
