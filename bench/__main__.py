@@ -13,6 +13,7 @@ BENCHES = {
     "turn": "Overhead of a turn",
     "query": "Overhead of a structured answer",
     "history": "A long conversation",
+    "providers": "Overhead of each provider's path",
     "start": "Starting",
     "extraction": "JSON out of text",
     "local": "The local model",
@@ -28,6 +29,11 @@ TEXTS = {
     "turn, one at a time. A ratio is taken within a round; shown are the median and the quartiles over the rounds.",
     "history": "The same turn after 10 and after 1,000 messages of history. An earlier answer goes out as the call of "
     "`respond` that would have given it, with its result, so 1,000 messages of ours are 1,500 on the wire.",
+    "providers": "One request and its answer after 10 and after 1,000 messages, against a server that answers at once "
+    "in the provider's wire format. `raw httpx` builds the same body and reads the text out of the reply; beside it "
+    "the provider's own library, our backend alone, and a whole turn, which offers `respond` and sends an earlier "
+    "answer as the call of it with its result. Everybody has the shipped defaults and a process of its own; they run "
+    "in turn, one at a time. A ratio is taken within a round; shown are the median and the quartiles over the rounds.",
     "start": "CPU seconds of a whole process, user and system. The goal: 0.4 for `import vancetope` and for the help.",
     "extraction": "Each contestant reads the text; what misses the schema is dropped for everybody, as is a reply "
     "that was reported as cut. *By hand*: replies with the value that a careful reader takes from them, *certain* "

@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bench import contestants, structured
+from bench import contestants, structured, wires
 from bench.contestants import Turn
 from bench.server import ANSWER
 
@@ -30,6 +30,9 @@ def made(kind: str, name: str, url: str) -> tuple[Turn | structured.Ask, Callabl
     if inquiry:
         known = structured.WHOLE if kind == "query" else structured.STREAMED
         return known[name](url, inquiry), partial(structured.is_answer, name=inquiry)
+    if kind.startswith("providers:"):
+        _, wire, size, way = kind.split(":")
+        return wires.contestants(wire)[name](url, history(int(size)), way == "streamed"), ANSWER.__eq__
     return _turn(kind, name, url), ANSWER.__eq__
 
 
