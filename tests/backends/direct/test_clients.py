@@ -254,21 +254,6 @@ async def test_no_secret_leaves_through_an_error(kind: Kind, status: int, stream
     assert failed.value.__cause__ is None
 
 
-async def test_what_was_written_is_kept_within_bounds() -> None:
-    from vancetope.backends.direct.speech import Turn
-    from vancetope.backends.direct.splice import Written
-
-    written = Written(most=10)
-    turns = [Turn("user", (User(text),)) for text in "abc"]
-    for turn in turns:
-        written.keep("m", turn, b"12345")
-    assert [written.get("m", each) for each in turns] == [None, b"12345", b"12345"]
-    assert written.get("other", turns[1]) is None
-    written.keep("m", turns[1], b"1")
-    written.keep("m", turns[0], b"1234")
-    assert [written.get("m", each) for each in turns] == [b"1234", b"1", b"12345"]
-
-
 @BOTH
 async def test_a_request_that_the_library_cannot_build_is_said_so(kind: Kind, monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(*given: Any, **more: Any) -> Any:

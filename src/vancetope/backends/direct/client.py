@@ -17,8 +17,8 @@ from vancetope.backends.direct.gemini import Gemini
 from vancetope.backends.direct.passage import Passage
 from vancetope.backends.direct.reading import Preview, calls_in, parts_in, reply_of
 from vancetope.backends.direct.seat import PASSAGE
-from vancetope.backends.direct.speech import spoken, turns_of
-from vancetope.backends.direct.splice import Plan, Written, planned
+from vancetope.backends.direct.speech import spoken
+from vancetope.backends.direct.splice import Plan, Written
 from vancetope.backends.openai.failures import Where, broken, said_in
 from vancetope.backends.openai.mask import masked
 from vancetope.backends.openai.pool import Origin, Pool, Pools
@@ -75,13 +75,12 @@ class Direct:
 
     async def complete(self, request: Request, on_piece: OnPiece | None = None) -> Reply:
         """The model's reply, streamed where `on_piece` is given. Contract: see `Backend`."""
-        turns = turns_of(request.messages)
-        if not turns:
+        plan = self._written.plan(request.model, request.messages)
+        if not plan.fresh:
             raise ConfigError("there is nothing to send: the conversation holds no message that says anything")
         where = Where(self.profile, self._origin.address, " ".join(request.model.split())[:100], self._secrets)
         course = Course(where, request.timeout, on_piece, request.on_send)
         layer = await loaded(self._dialect.kind, self._dialect.load, request.model)
-        plan = planned(request.model, turns, self._written)
         said = spoken(plan.fresh, self._dialect.kind, self._dialect.system)
         once = partial(self._attempt, request, layer, plan, said, where, course, on_piece is not None)
         return await persist(course, self._circuits.of(request.model), once, self._attempts)

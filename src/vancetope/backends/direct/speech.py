@@ -21,6 +21,8 @@ Spoken: TypeAlias = User | Assistant | Result
 SILENT = "(no text)"
 """Stands for a message without any text, which the APIs refuse."""
 
+_MODEL: Literal["model"] = "model"
+_USER: Literal["user"] = "user"
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 _NOT_IN_NAME = re.compile(r"[^A-Za-z0-9_-]")
 _DATA = re.compile(r"data:([\w.+-]+/[\w.+-]+)?((?:;[\w.=+-]+)*?)(;base64)?,(.*)", re.DOTALL | re.IGNORECASE)
@@ -38,18 +40,27 @@ class Turn:
     messages: tuple[Spoken, ...]
 
 
-def turns_of(messages: Iterable[Spoken]) -> list[Turn]:
-    """The messages by who speaks; those of a model that say nothing are left out. Results are said by the user."""
+def turns_of(messages: Iterable[Spoken]) -> tuple[list[Turn], list[int]]:
+    """The messages by who speaks, and where each turn begins. Those of a model that say nothing are left
+    out. Results are said by the user."""
     turns: list[Turn] = []
-    for message in messages:
-        if isinstance(message, Assistant) and not message.calls and not message.text.strip():
+    starts: list[int] = []
+    side: Literal["user", "model"] | None = None
+    said: list[Spoken] = []
+    for position, message in enumerate(messages):
+        is_model = isinstance(message, Assistant)
+        if is_model and _is_silent(message):
             continue
-        side: Literal["user", "model"] = "model" if isinstance(message, Assistant) else "user"
-        if turns and turns[-1].side == side:
-            turns[-1] = Turn(side, (*turns[-1].messages, message))
-        else:
-            turns.append(Turn(side, (message,)))
-    return turns
+        if side == (speaker := _MODEL if is_model else _USER):
+            said.append(message)
+            continue
+        if side is not None:
+            turns.append(Turn(side, tuple(said)))
+        starts.append(position)
+        side, said = speaker, [message]
+    if side is not None:
+        turns.append(Turn(side, tuple(said)))
+    return turns, starts
 
 
 def spoken(turns: Sequence[Turn], kind: Kind, system: str) -> list[Any]:
@@ -65,6 +76,10 @@ def spoken(turns: Sequence[Turn], kind: Kind, system: str) -> list[Any]:
             parts = [part for each in turn.messages for part in _answered(each, kind, system)]
             made.append(ModelResponse(parts=parts, provider_name=system))
     return made
+
+
+def _is_silent(message: Spoken) -> bool:
+    return isinstance(message, Assistant) and not message.calls and not message.text.strip()
 
 
 def _said(message: Spoken, kind: Kind) -> Any:

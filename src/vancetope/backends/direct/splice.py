@@ -9,62 +9,89 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from vancetope.backends.direct.speech import Turn
+from vancetope.backends.direct.speech import Spoken, Turn, turns_of
 
 MOST = 32 * 1024 * 1024  # bytes that are kept
-
-
-class Written:
-    """Turns that have been written for a model, as JSON; the least used go first."""
-
-    def __init__(self, most: int = MOST) -> None:
-        self._most = most
-        self._size = 0
-        self._kept: OrderedDict[tuple[str, Turn], bytes] = OrderedDict()
-
-    def get(self, model: str, turn: Turn) -> bytes | None:
-        found = self._kept.get((model, turn))
-        if found is not None:
-            self._kept.move_to_end((model, turn))
-        return found
-
-    def keep(self, model: str, turn: Turn, messages: bytes) -> None:
-        self._size += len(messages) - len(self._kept.get((model, turn), b""))
-        self._kept[model, turn] = messages
-        while self._size > self._most:
-            self._size -= len(self._kept.popitem(last=False)[1])
+ALIKE = 4  # conversations that are kept of those that begin with the same message
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A conversation, of which the first turns are written already; at least the last is fresh."""
+    """A conversation, of which the first turns are written already; at least the last is fresh. `starts` are the
+    positions at which the turns begin."""
 
     model: str
+    messages: tuple[Spoken, ...]
     past: tuple[bytes, ...]
     fresh: tuple[Turn, ...]
+    starts: tuple[int, ...]
 
 
-def planned(model: str, turns: Sequence[Turn], written: Written) -> Plan:
-    """What the library has to write of these turns; there is at least one."""
-    past: list[bytes] = []
-    for turn in turns[:-1]:
-        if (found := written.get(model, turn)) is None:
-            break
-        past.append(found)
-    return Plan(model, tuple(past), tuple(turns[len(past) :]))
+@dataclass(frozen=True, slots=True)
+class _Conversation:
+    """A conversation that was written: a turn's JSON for each of its starts."""
+
+    messages: tuple[Spoken, ...]
+    turns: tuple[bytes, ...]
+    starts: tuple[int, ...]
+
+    @property
+    def size(self) -> int:
+        return sum(map(len, self.turns))
+
+    def shared(self, messages: Sequence[Spoken]) -> int:
+        """How many of its turns begin these messages, and end where they end here: the next one begins alike too."""
+        same = len(self.messages)
+        for position, (old, new) in enumerate(zip(self.messages, messages, strict=False)):
+            if old is not new and old != new:
+                same = position
+                break
+        same = min(same, len(messages))
+        return sum(start < same for start in self.starts[1:])
+
+
+class Written:
+    """Conversations that have been written for a model; those not continued for the longest time go first."""
+
+    def __init__(self, most: int = MOST) -> None:
+        self._most = most
+        self._size = 0
+        self._kept: OrderedDict[tuple[str, Spoken], list[_Conversation]] = OrderedDict()
+
+    def plan(self, model: str, messages: tuple[Spoken, ...]) -> Plan:
+        """What the library has to write of this conversation."""
+        alike = self._kept.get((model, messages[0]), []) if messages else []
+        known = max(alike, key=lambda each: each.shared(messages), default=None)
+        count = known.shared(messages) if known else 0
+        if known is None or count == 0:
+            turns, starts = turns_of(messages)
+            return Plan(model, messages, (), tuple(turns), tuple(starts))
+        begin = known.starts[count]
+        turns, starts = turns_of(messages[begin:])
+        there = (*known.starts[:count], *(begin + each for each in starts))
+        return Plan(model, messages, known.turns[:count], tuple(turns), there)
+
+    def keep(self, plan: Plan, turns: Sequence[bytes]) -> None:
+        """Remember a conversation as it was written, in the place of those that it continues."""
+        key = (plan.model, plan.messages[0])
+        before = self._kept.pop(key, [])
+        made = _Conversation(plan.messages, tuple(turns), plan.starts)
+        others = [each for each in before if each.shared(plan.messages) < len(each.turns) - 1]
+        self._kept[key] = [*others[1 - ALIKE :], made]
+        self._size += sum(each.size for each in self._kept[key]) - sum(each.size for each in before)
+        while self._size > self._most:
+            self._size -= sum(each.size for each in self._kept.popitem(last=False)[1])
 
 
 def spliced(plan: Plan, made: Sequence[Any], model_role: str, written: Written) -> list[bytes]:
     """The whole conversation as JSON, one item for each turn, from what the library made of the fresh turns."""
     sides = [list(side) for _, side in groupby(made, key=lambda message: message["role"])]
-    first = plan.fresh[0].side == "model"
-    if first and sides and sides[0][0]["role"] != model_role:
+    if plan.fresh[0].side == "model" and sides and sides[0][0]["role"] != model_role:
         del sides[0]  # the library puts a silent user before a model that speaks first
-    fresh = [b",".join(map(_json, side)) for side in sides]
-    if len(fresh) == len(plan.fresh):
-        for turn, messages in zip(plan.fresh, fresh, strict=True):
-            written.keep(plan.model, turn, messages)
-    return [*plan.past, *fresh]
+    turns = [*plan.past, *(b",".join(map(_json, side)) for side in sides)]
+    if len(turns) == len(plan.starts):
+        written.keep(plan, turns)
+    return turns
 
 
 def _json(message: Any) -> bytes:
