@@ -98,6 +98,7 @@ class Route:
     back within the turn."""
 
     def __init__(self, first: Way, *fallbacks: Way) -> None:
+        self.first = first
         self.now = first
         self._left = list(fallbacks)
 

@@ -145,16 +145,16 @@ async def _paid(ctx: Context, log: Log, key: str, asking: Asking) -> Sent:
 
 
 def _settle(ctx: Context, log: Log, asking: Asking, held: Reservation, sent: Sent) -> Spent:
+    model, purpose, asked = ctx.model, asking.purpose, ctx.route.first.model.id
     if sent.reply is not None:
-        return spending.settle(ctx, held, replied(held, ctx.model, asking.purpose, sent.reply))
+        return spending.settle(ctx, held, replied(held, model, purpose, sent.reply, asked))
     if not sent.requests:
         ctx.ledger.release(held)
         return Spent()
     if not sent.begun:
-        return spending.settle(ctx, held, failed(held, ctx.model, asking.purpose, sent.requests))
+        return spending.settle(ctx, held, failed(held, model, purpose, sent.requests, asked))
     usage = spending.lost(asking.tokens, log.streamer.partial())
-    row = cut_short(held, ctx.model, asking.purpose, sent.requests, usage=usage)
-    return spending.settle(ctx, held, row)
+    return spending.settle(ctx, held, cut_short(held, model, purpose, sent.requests, asked, usage))
 
 
 async def _complete(ctx: Context, log: Log, asking: Asking, sent: list[None]) -> Sent:

@@ -369,3 +369,28 @@ def test_weights_that_vanish_during_the_turn_are_no_bug(monkeypatch: pytest.Monk
     monkeypatch.setattr("vancetope.backends.local.backend.find", gone)
     ran = cli("ask", "Hi", "-q", "--model", "local:")
     assert (ran.code, ran.complaint) == (2, "vancetope: the file is gone")
+
+
+@pytest.mark.parametrize(
+    ("said", "problem"),
+    [
+        ("temperature", "--param temperature: write NAME=VALUE"),
+        ("=1", "--param =1: write NAME=VALUE"),
+        ("temperatur=1", "--param: temperatur: unknown key; did you mean temperature?"),
+        ("maxIterations=0", "--param: maxIterations: is 0; give at least 1"),
+        ("model=[", "--param model: cannot be read (line 1)"),
+    ],
+)
+def test_a_parameter_that_cannot_be_is_one_sentence(said: str, problem: str) -> None:
+    done = cli("ask", "Hi", "--model", "scripted:hello", "--param", said)
+    assert (done.code, done.out) == (2, "")
+    assert problem in done.err
+
+
+def test_a_parameter_goes_before_the_recipes_own(tmp_path: Path) -> None:
+    recipe = tmp_path / "mine.yaml"
+    recipe.write_text("params: {model: 'scripted:echo', turnEnd: respond}")
+    done = cli("ask", "Hi", "-r", str(recipe), "-p", "model=scripted:hello", "-p", "turnEnd=natural", "--json")
+    assert done.code == 0
+    assert '"outcome":"natural"' in done.out.replace(" ", "")
+    assert "I am a script" in done.out

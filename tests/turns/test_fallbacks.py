@@ -34,6 +34,7 @@ from vancetope.journal import RecordingJournal
 from vancetope.lane import Lane
 from vancetope.messages import Image, Reply, Text, User
 from vancetope.models.base import ModelInfo
+from vancetope.models.ledger import MemoryLedger
 from vancetope.outcome import Outcome
 from vancetope.prepare import Prepared, prepare
 from vancetope.settings import load
@@ -93,6 +94,17 @@ async def test_what_another_model_may_do_is_given_to_the_next(error: ModelError)
     turn, events = await played(Failing(error), ScriptedBackend([respond("From the second.")]))
     assert (turn.outcome, turn.message) == (Outcome.RESPOND, "From the second.")
     assert notices(events) == [f"case:m0 could not answer, case:m1 goes on in its place: {error}"]
+
+
+async def test_the_row_of_a_stand_in_says_which_model_was_asked_for() -> None:
+    ledger = MemoryLedger()
+    failing, second = Failing(ServerFailed()), ScriptedBackend([respond("Yes.")])
+    prepared = ways(prepare(Asked(model=failing, recipe="default", ledger=ledger)), failing, second)
+    await Lane(prepared, lambda _: None).start("Hi")
+    assert [(row.asked, row.used, row.outcome) for row in ledger.rows()] == [
+        ("case:m0", "m0", "failed"),
+        ("case:m0", "m1", "replied"),
+    ]
 
 
 @pytest.mark.parametrize("error", [AuthRefused(), RequestRejected(), ContextTooLong()], ids=repr)

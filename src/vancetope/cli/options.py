@@ -43,6 +43,10 @@ SettingShown: TypeAlias = Annotated[
     str | None, typer.Argument(metavar="KEY", help="The one to show, or a group such as budgets.")
 ]
 OneJson: TypeAlias = Annotated[bool, typer.Option("--json", help="One line of JSON on stdout, for programs.")]
+Param: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option("--param", "-p", metavar="NAME=VALUE", help="A parameter, before the recipe's own; may be repeated."),
+]
 TurnEndWish: TypeAlias = Annotated[TurnEndOption | None, typer.Option("--turn-end", help="How a turn may end.")]
 EnforcementWish: TypeAlias = Annotated[
     EnforcementOption | None, typer.Option("--enforcement", help="How the contract reaches the model.")

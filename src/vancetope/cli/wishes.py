@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from vancetope.errors import ConfigError
+
 if TYPE_CHECKING:
     from vancetope.asked import Asked
     from vancetope.outcome import EnforcementName, TurnEnd
+    from vancetope.recipes.recipe import Params
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,6 +21,7 @@ class Wishes:
 
     model: str | None = None
     recipe: str | None = None
+    params: tuple[str, ...] = ()
     turn_end: TurnEnd | None = None
     enforcement: EnforcementName | None = None
     instructions: str = ""
@@ -42,6 +46,7 @@ class Wishes:
         return Asked(
             model=self.model,
             recipe=self.recipe or recipe,
+            params=_params(self.params),
             instructions=self.instructions,
             turn_end=self.turn_end,
             enforcement=self.enforcement,
@@ -54,6 +59,20 @@ class Wishes:
             model_settings={name: value for name, value in sampling.items() if value is not None},
             wire=wire,
         )
+
+
+def _params(said: tuple[str, ...]) -> Params:
+    """The parameters behind each `NAME=VALUE`; a value is written as in a recipe. Raises `ConfigError` naming it."""
+    from vancetope.recipes.recipe import params_from
+    from vancetope.strict_yaml import parsed
+
+    found: dict[str, Any] = {}
+    for each in said:
+        name, is_given, value = each.partition("=")
+        if not is_given or not name.strip():
+            raise ConfigError(f"--param {each}: write NAME=VALUE, for example --param temperature=0.2")
+        found[name.strip()] = parsed(value, f"--param {name.strip()}")
+    return params_from(found, "--param")
 
 
 @dataclass(frozen=True, kw_only=True)
