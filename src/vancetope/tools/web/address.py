@@ -75,6 +75,8 @@ def is_public(address: Address) -> bool:
 def literal(host: str) -> Address | None:
     """The address that a host is written as, or `None` for a name. Raises `ValueError` for a host that some resolvers
     would take for a number (octal, hexadecimal, short or with leading zeros), and for one that is neither."""
+    if "%" in host:
+        raise ValueError
     if ":" in host:
         return ipaddress.IPv6Address(host)
     if _NUMERIC.match(host.rpartition(".")[2]):

@@ -88,8 +88,9 @@ def web_fetch(rules: WebRules, fetcher: Fetcher | None = None) -> Tool:
 
 def _read(page: Page) -> Read:
     """The page's text, without what nobody sees. Raises `ToolFailed` where it is none, or the server has no page."""
-    if page.status < 400 or page.body:
-        response.check(page)
+    if page.status >= 400 and not response.is_text(page):
+        raise ToolFailed(_failed(page))
+    response.check(page)
     text = decoded(page.body, page.charset)
     notes = [] if page.cut is None else [sentences.WEB_CUT[page.cut].format(size=len(page.body))]
     if page.kind in _HTML or (page.kind not in ("application/json", "text/plain") and _LOOKS_LIKE_HTML.match(text)):
@@ -99,7 +100,7 @@ def _read(page: Page) -> Read:
             notes.append(sentences.WEB_THINNED)
     read = Read(page, harmless(text), tuple(notes))
     if page.status >= 400:
-        raise ToolFailed(_failed(read))
+        raise ToolFailed(_failed(page, read))
     return read
 
 
@@ -115,13 +116,12 @@ def _told(read: Read, start: int) -> str:
     return marked(piece.strip("\n") or sentences.WEB_EMPTY, _source(read.page, notes))
 
 
-def _failed(read: Read) -> str:
+def _failed(page: Page, read: Read | None = None) -> str:
     """One sentence, and the beginning of what the server says about it."""
-    page = read.page
     wait = sentences.WAIT.format(seconds=page.wait) if page.wait is not None else ""
     told = sentences.WEB_STATUS.format(url=page.url, status=response.status_text(page.status), wait=wait)
-    words = read.text[:OF_A_FAILURE].strip()
-    return f"{told}\n{marked(words, _source(page, read.notes))}" if words else told
+    words = read.text[:OF_A_FAILURE].strip() if read else ""
+    return f"{told}\n{marked(words, _source(page, read.notes))}" if read and words else told
 
 
 def _source(page: Page, notes: tuple[str, ...]) -> str:

@@ -110,10 +110,16 @@ class Fetcher:
         except (httpcore.ProtocolError, httpcore.UnsupportedProtocol):
             raise ToolFailed(sentences.WEB_NO_HTTP.format(host=at.host)) from None
         except httpcore.NetworkError as error:
-            said = sentences.WEB_TLS if isinstance(error.__cause__, ssl.SSLError) else sentences.WEB_UNREACHABLE
+            said = sentences.WEB_TLS if _is_tls(error) else sentences.WEB_UNREACHABLE
             raise ToolFailed(said.format(host=at.host)) from None
         finally:
             await backend.aclose()
+
+
+def _is_tls(error: BaseException | None) -> bool:
+    while error is not None and not isinstance(error, ssl.SSLError):
+        error = error.__cause__ or error.__context__
+    return error is not None
 
 
 def _sent(at: Target) -> list[tuple[bytes, bytes]]:

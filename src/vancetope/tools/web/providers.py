@@ -28,6 +28,7 @@ BRAVE = "https://api.search.brave.com/res/v1/web/search"
 TAVILY = "https://api.tavily.com/search"
 KEYS = {"brave": "BRAVE_API_KEY", "tavily": "TAVILY_API_KEY"}
 """The environment variable with each provider's key."""
+SEARXNG = "SearXNG"
 NAMES = ("searxng", *KEYS)
 
 
@@ -76,7 +77,7 @@ class SearXNG:
 
     url: str
     key: str = field(default="", repr=False)
-    name: str = "SearXNG"
+    name: str = SEARXNG
 
     async def search(self, query: str, count: int) -> Sequence[Hit]:
         import httpx
@@ -209,7 +210,7 @@ def _failure(name: str, answered: httpx.Response, body: bytes, meant: Mapping[in
     seconds = _seconds(answered.headers) if why == "limit" else None
     said = _SAID[why].format(
         provider=name,
-        hint=sentences.SEARCH_JSON_HINT if name == SearXNG.name else "",
+        hint=sentences.SEARCH_JSON_HINT if name == SEARXNG else "",
         status=status_text(status),
         wait="" if seconds is None else sentences.WAIT.format(seconds=seconds),
     )

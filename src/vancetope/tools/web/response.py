@@ -76,10 +76,15 @@ def unread(url: str, status: int, headers: Mapping[str, str]) -> Page:
     )
 
 
+def is_text(page: Page) -> bool:
+    """Whether the page's type, and its body as far as it is read, may be text."""
+    typed = page.kind in _UNTOLD or _TEXTS.fullmatch(page.kind) is not None
+    return typed and (b"\0" not in page.body[:4096] or page.body.startswith((b"\xff\xfe", b"\xfe\xff")))
+
+
 def check(page: Page) -> None:
-    """Raises `ToolFailed` for a page whose type, or whose body as far as it is read, is no text."""
-    is_text = page.kind in _UNTOLD or _TEXTS.fullmatch(page.kind) is not None
-    if is_text and (b"\0" not in page.body[:4096] or page.body.startswith((b"\xff\xfe", b"\xfe\xff"))):
+    """Raises `ToolFailed` for a page that is no text."""
+    if is_text(page):
         return
     kind = page.kind or "application/octet-stream"
     name = _NAMES.get(kind) or _NAMES.get(kind.partition("/")[0], "a binary file")

@@ -51,9 +51,9 @@ class SearchProvider(Protocol):
     """A search engine.
 
     Contract: `name` is what people call it, for sentences about it. `search` gives at most `count` hits, best first,
-    and an empty sequence where there are none; it raises `SearchFailed` with one sentence for everything that prevents an
-    answer (a refused key, a limit, a server out of reach), without the key in it. It does not block the event loop, and
-    when it is cancelled nothing of it goes on.
+    and an empty sequence where there are none; it raises `SearchFailed` with one sentence for all that prevents an
+    answer (a refused key, a limit, a server out of reach), without the key in it. It does not block the event loop,
+    and when it is cancelled nothing of it goes on.
     """
 
     @property

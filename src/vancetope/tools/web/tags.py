@@ -26,7 +26,7 @@ _UNSEEN_STYLE = re.compile(
 _RAW = frozenset({"script", "style", "iframe", "noembed", "noframes", "textarea", "xmp"})
 # Their content goes with them too.
 _UNREAD = frozenset({"template", "select", "datalist", "svg", "canvas", "audio", "video", "object", "map", "dialog"})
-_FOREIGN = ("svg", "math")  # where <path/> is an element that ends at once; elsewhere the slash says nothing
+_FOREIGN = ("svg", "math")  # in these, <path/> ends at once; elsewhere the slash says nothing
 _ASIDE = frozenset({"nav", "aside", "footer", "menu"})
 _ASIDE_ROLES = frozenset(
     {"navigation", "banner", "contentinfo", "complementary", "search", "menu", "menubar", "toolbar"}
@@ -52,8 +52,8 @@ class Thinned:
     It holds at most `MOST` tags, nests at most `DEEPEST` levels besides paragraphs, items and cells, and every `<` in
     it begins a tag. `simplified` says that tags were left out for these bounds; their text is kept.
 
-    Elements: headings, lists, tables, `p`, `pre`, `blockquote`, `br`, `hr`, `img`, `article`, `header`; every other is a
-    `div` (a block) or a `span`. Attributes: `hidden`, `aside` (beside the content), `main`, `href`, `alt`, `start`.
+    Elements: headings, lists, tables, `p`, `pre`, `blockquote`, `br`, `hr`, `img`, `article`, `header`; every other is
+    a `div` (a block) or a `span`. Attributes: `hidden`, `aside` (beside the content), `main`, `href`, `alt`, `start`.
     """
 
     html: str
