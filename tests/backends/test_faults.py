@@ -205,6 +205,9 @@ ODD: dict[str, Callable[[Heard], bool]] = {
     "constant_call": lambda h: h.names == ["get_time"] and h.arguments == [PARIS],
     "thinking_only": lambda h: bool(h.thinking) and not h.text and not h.calls and h.finish == "stop",
     "empty_text": lambda h: not h.text and not h.thinking and not h.calls and h.finish == "stop",
+    "empty_block": lambda h: not h.text and not h.thinking and not h.calls and h.finish == "stop",
+    "recitation": lambda h: h.finish == "content_filter" and h.text == DONE[:20],
+    "window_full": lambda h: h.finish == "length" and h.text == DONE[:20],
     "blank_text": lambda h: h.text.isspace() and not h.calls,
     "calls_without_calls": lambda h: h.finish == "tool_calls" and not h.calls and not h.text,
     "malformed_call": lambda h: h.finish == "MALFORMED_FUNCTION_CALL" and not h.calls,
@@ -265,6 +268,11 @@ async def test_a_status_is_that_status(name: str, code: int) -> None:
         assert told.raw.startswith(b"<!doctype") if code == 502 else told.raw == b""
     else:
         assert "message" in json.loads(told.raw)["error"]
+
+
+async def test_a_wrong_key_is_told_in_the_providers_own_words() -> None:
+    told = await heard(KINDS["key_refused"])
+    assert (told.status, json.loads(told.raw)["error"]["code"]) == (401, "invalid_api_key")
 
 
 async def test_retry_after_is_seconds_a_date_or_missing() -> None:

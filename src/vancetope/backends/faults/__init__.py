@@ -3,7 +3,8 @@
     async with FaultServer([KINDS["half_stream"], call("get_time", city="Paris"), respond("It is 15:42.")]) as server:
         client = ...(base_url=server.base_url)
 
-It speaks the OpenAI chat format, refuses what strict providers refuse, and keeps what it was asked.
+It speaks OpenAI's chat format (`base_url`), Anthropic's messages (`anthropic_url`) and Gemini's generateContent
+(`gemini_url`), all at once and from one script, refuses what strict providers refuse, and keeps what it was asked.
 """
 
 from vancetope.backends.faults.answers import fitting

@@ -1,4 +1,7 @@
-"""`python -m vancetope.backends.faults --port 8300 --scenario clock`: the fault server, until Ctrl-C."""
+"""`python -m vancetope.backends.faults --port 8300 --scenario clock`: the fault server, until Ctrl-C.
+
+The first line it prints is the base URL for clients of OpenAI's chat format, the second those for others.
+"""
 
 from __future__ import annotations
 
@@ -39,6 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 async def _serve(server: FaultServer) -> None:
     async with server:
         sys.stdout.write(f"{server.base_url}\n")
+        sys.stdout.write(f"Anthropic: {server.anthropic_url} Gemini: {server.gemini_url}\n")
         sys.stdout.flush()
         await asyncio.Event().wait()
 

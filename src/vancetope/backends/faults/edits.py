@@ -6,9 +6,11 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from vancetope.backends.faults.wire import Edit
-from vancetope.messages import Finish
 
-STOPS = {"finish_reason": "stop", "stop_reason": "end_turn", "finishReason": "STOP"}
+# Finish reasons in the words of OpenAI, Anthropic and Gemini, by the name of their field.
+STOP = {"finish_reason": "stop", "stop_reason": "end_turn", "finishReason": "STOP"}
+RECITATION = {"finish_reason": "content_filter", "stop_reason": "refusal", "finishReason": "RECITATION"}
+WINDOW_FULL = {"finish_reason": "length", "stop_reason": "model_context_window_exceeded", "finishReason": "MAX_TOKENS"}
 
 
 def choices(edit: Callable[[dict[str, Any]], object]) -> Edit:
@@ -50,16 +52,16 @@ def calls_in(given: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     yield from (block for block in blocks if block.get("type") == "tool_use")
 
 
-def finish(value: str | Finish | None) -> Edit:
-    """Every finish reason becomes this one; `Finish.STOP` is each dialect's own word for it."""
+def finish(value: str | Mapping[str, str] | None) -> Edit:
+    """Every finish reason becomes this one, or each dialect's own word for it, by the name of its field."""
 
     def edit(given: dict[str, Any]) -> dict[str, Any]:
         holders = [*(given.get("choices") or ()), *(given.get("candidates") or ())]
         if given.get("type") in ("message", "message_delta"):
             holders.append(given.get("delta", given))
         for holder in holders:
-            for key in STOPS.keys() & holder.keys():
-                holder[key] = holder[key] and (STOPS[key] if value is Finish.STOP else value)
+            for key in STOP.keys() & holder.keys():
+                holder[key] = holder[key] and (value[key] if isinstance(value, Mapping) else value)
         return given
 
     return edit

@@ -83,18 +83,26 @@ def error_of(asked: Asked, code: int, message: str, retry_after: float | None = 
 
 
 def status(
-    code: int, body: object = None, *headers: tuple[str, str], message: str = "", name: str = "", about: str = ""
+    code: int,
+    body: object = None,
+    *headers: tuple[str, str],
+    message: str = "",
+    retry_after: float | None = None,
+    name: str = "",
+    about: str = "",
 ) -> Fault:
-    """An answer with this status and JSON body (None: the error object of whoever is asked, with this message); text or
-    bytes go out as they are."""
-    wait = dict(headers).get("retry-after", "")
+    """An answer with this status and JSON body; text or bytes go out as they are.
+
+    Without a body it is the error object of whoever is asked, with this message, and with the seconds to wait where its
+    dialect has a place for them (else they can only be a header).
+    """
     kind = ("content-type", "text/html") if isinstance(body, str) else JSON
 
     def plan(asked: Asked, _wire: Wire) -> Iterator[Step]:
         value = body
         if value is None:
             said = message or f"scripted status {code}"
-            value = error_of(asked, code, said, float(wait) if wait.isdigit() else None)
+            value = error_of(asked, code, said, retry_after)
         data = value if isinstance(value, bytes) else (value if isinstance(value, str) else dumped(value)).encode()
         yield Head(code, (kind, *headers), len(data))
         yield Data(data)

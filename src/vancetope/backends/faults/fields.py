@@ -9,6 +9,7 @@ from typing import Any
 
 from vancetope.backends.faults.asked import Asked, dumped
 from vancetope.backends.faults.edits import (
+    STOP,
     finish,
     id,
     made_calls,
@@ -25,7 +26,7 @@ from vancetope.backends.faults.edits import (
 )
 from vancetope.backends.faults.fault import NARRATIONS, Fault, Maker, spoken, well, work
 from vancetope.backends.scripted import call, calls, empty, say, think
-from vancetope.messages import Finish, Reply
+from vancetope.messages import Reply
 
 WHOLE = 1_000_000  # a chunking that keeps every text in one delta, so that an edit sees all of it
 
@@ -74,7 +75,7 @@ FIELDS = (
         "null_finish_empty", "Nothing, and the finish reason stays null.", lambda _: empty(), "C32", edit=finish(None)
     ),
     spoken("unknown_finish", "A finish reason that nobody knows.", well, "C29 C32", edit=finish("done_thinking")),
-    spoken("stop_with_call", "A call, but the finish reason says stop.", work, edit=finish(Finish.STOP)),
+    spoken("stop_with_call", "A call, but the finish reason says stop.", work, edit=finish(STOP)),
     spoken("no_usage", "Usage is missing.", well, "C103", usage=False),
     spoken("null_usage", "Usage is null.", well, "C103", edit=null_usage),
     spoken("no_model", "The model's name is missing.", well, edit=without("model", "modelVersion")),

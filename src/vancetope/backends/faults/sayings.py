@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from vancetope.backends.faults.asked import Asked, dumped
+from vancetope.backends.faults.edits import RECITATION, WINDOW_FULL, finish
 from vancetope.backends.faults.fault import DONE, NARRATIONS, Fault, spoken, well, work
 from vancetope.backends.faults.render import render
 from vancetope.backends.faults.wire import Step, Wire
@@ -65,6 +66,7 @@ SAYINGS = (
     spoken("constant_call", "The same call whenever asked.", work, "C34 C40 C102"),
     spoken("thinking_only", "Thinking, and nothing else.", lambda _: think("What time is it there?"), "C28 C30"),
     spoken("empty_text", "Nothing, with finish stop.", lambda _: empty(), "C28 C30 C32 C47"),
+    spoken("empty_block", "One block of empty text.", lambda _: empty(), "C28 C30", empty_block=True),
     spoken("blank_text", "White space.", lambda _: say(" \n\t "), "C30"),
     spoken("calls_without_calls", "Finish tool_calls, with neither call nor text.", lambda _: calls(), "C29"),
     spoken("malformed_call", "The provider could not read the model's call.", lambda _: malformed(), "C29"),
@@ -72,6 +74,10 @@ SAYINGS = (
     spoken("refusal_finish", "The finish reason is refusal, and nothing is said.", lambda _: refuse()),
     spoken("content_filter", "The filter stops the text in its middle.", lambda _: filtered(DONE[:20])),
     spoken("filter_with_call", "The filter stops the reply, but a call is there.", lambda a: filtered(work(a)), "C72"),
+    spoken(
+        "recitation", "What is said stands elsewhere already.", lambda _: filtered(DONE[:20]), edit=finish(RECITATION)
+    ),
+    spoken("window_full", "The context window is full.", lambda _: cut(DONE, 20), "C46 C87", edit=finish(WINDOW_FULL)),
     spoken("cut_arguments", "The output limit cut a call's arguments.", lambda a: cut(work(a), 5), "C46"),
     spoken("cut_respond", "The output limit cut the final message.", lambda a: cut(well(a), 30), "C46"),
     spoken("cut_text", "The output limit cut text.", lambda _: cut(DONE, 20), "C46"),

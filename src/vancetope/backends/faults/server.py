@@ -20,8 +20,9 @@ import h11
 from vancetope.backends.faults.asked import Asked, dumped
 from vancetope.backends.faults.check import Violation, violations
 from vancetope.backends.faults.dialects import ANTHROPIC, GEMINI, OPENAI, Dialect, dialect_at
-from vancetope.backends.faults.fault import Fault, error_object, plan_of, status
+from vancetope.backends.faults.fault import Fault, plan_of, status
 from vancetope.backends.faults.gemini import camel
+from vancetope.backends.faults.statuses import KEY_REFUSED
 from vancetope.backends.faults.wire import Close, Data, Head, Pause, Raw, Reset, Silence, Step, Wait, Wire
 from vancetope.backends.scripted import Staged
 from vancetope.errors import ConfigError
@@ -151,7 +152,7 @@ class FaultServer:
             self.repeats.append(Repeat(asked.number, self.requests[-1].answer))
         self.requests.append(asked)
         if asked.authorized is False:
-            return status(401)
+            return KEY_REFUSED if asked.dialect == "gemini" else status(401)
         named = {"model": asked.model, **camel(body)} if asked.dialect == "gemini" and isinstance(body, dict) else body
         broken = list(violations(named, asked.number, frozenset(self.unchecked), asked.dialect))
         self.violations += broken
@@ -194,8 +195,8 @@ def key_in(headers: Mapping[str, str], query: str) -> str:
     return bearer or next(filter(None, others), "") or "".join(parse_qs(query).get("key", [])[:1])
 
 
-def lister(path: str, request: h11.Request) -> Dialect:
-    """The dialect in which this request for the list of models is answered."""
+def spoken_by(path: str, request: h11.Request) -> Dialect:
+    """The dialect of a client that asks for something else than a reply."""
     if "/v1beta/" in path:
         return GEMINI
     return ANTHROPIC if any(name == b"anthropic-version" for name, _ in request.headers) else OPENAI
@@ -238,8 +239,8 @@ class Connection:
         if request.method == b"POST" and dialect is not None:
             return await self._chat(request, body, dialect)
         if request.method == b"GET" and path.endswith("/models"):
-            return await self._json(200, lister(path, request).models(self.server.models))
-        return await self._json(404, error_object(f"there is nothing at {path}", "invalid_request_error"))
+            return await self._json(200, spoken_by(path, request).models(self.server.models))
+        return await self._json(404, spoken_by(path, request).error(404, f"there is nothing at {path}", None))
 
     async def _chat(self, request: h11.Request, body: bytes, dialect: Dialect) -> bool:
         asked, parsed = self.server.asked(request, body, dialect)

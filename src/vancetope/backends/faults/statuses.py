@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from vancetope.backends.faults.asked import Asked, dumped
-from vancetope.backends.faults.fault import body, error_object, error_of, named, status
+from vancetope.backends.faults.fault import Fault, body, error_object, error_of, named, status
 from vancetope.backends.faults.render import whole
-from vancetope.backends.faults.wire import Wire
+from vancetope.backends.faults.wire import Step, Wire
 from vancetope.backends.scripted import say
 
 PAGE = "<!doctype html><html><head><title>502 Bad Gateway</title></head><body>nginx</body></html>"
@@ -26,7 +28,47 @@ def overloaded(asked: Asked) -> bytes:
     return dumped(error_of(asked, 503, "overloaded")).encode()
 
 
+def _context(asked: Asked, wire: Wire) -> Iterator[Step]:
+    sentences = {
+        "anthropic": "prompt is too long: 9001 tokens > 8192 maximum",
+        "gemini": "The input token count (9001) exceeds the maximum number of tokens allowed (8192).",
+    }
+    own = status(400, message=sentences.get(asked.dialect, ""))
+    return (OPENAI_CONTEXT if asked.dialect == "openai" else own).plan(asked, wire)
+
+
+def _key(asked: Asked, wire: Wire) -> Iterator[Step]:
+    if asked.dialect == "openai":
+        error = error_object("incorrect API key provided", "invalid_request_error", param=None, code="invalid_api_key")
+        return status(401, error).plan(asked, wire)
+    if asked.dialect == "anthropic":
+        return status(401, message="invalid x-api-key").plan(asked, wire)
+    made = error_of(asked, 400, "API key not valid. Please pass a valid API key.")
+    kind = "type.googleapis.com/google.rpc.ErrorInfo"
+    made["error"]["details"] = [{"@type": kind, "reason": "API_KEY_INVALID", "domain": "googleapis.com"}]
+    return status(400, made).plan(asked, wire)
+
+
+OPENAI_CONTEXT = status(
+    400,
+    error_object(
+        "This model's maximum context length is 8192 tokens, the messages have 9001.",
+        "invalid_request_error",
+        param="messages",
+        code="context_length_exceeded",
+    ),
+)
+KEY_REFUSED = Fault("key_refused", "The key is not accepted, in the provider's own words.", _key, leaves="error")
+
 STATUSES = (
+    KEY_REFUSED,
+    Fault(
+        "context_exceeded",
+        "The conversation does not fit, in the provider's own words.",
+        _context,
+        ("C32", "C87"),
+        "error",
+    ),
     named("status_400", "The request itself is rejected.", status(400)),
     named("status_401", "The key is not accepted.", status(401)),
     named("status_403", "The key may not use this model.", status(403)),
@@ -39,6 +81,7 @@ STATUSES = (
     ),
     named("status_429_bare", "Too many requests, and nothing about when.", status(429)),
     named("status_429_hours", "Too many requests; come back in an hour.", status(429, None, ("retry-after", "3600"))),
+    named("status_429_body", "Too many requests; when to come back stands in the body.", status(429, retry_after=1)),
     named("status_500", "The server fails.", status(500)),
     named("status_502", "A proxy fails, with a page for people.", status(502, PAGE)),
     named("status_503", "The server is busy, and says so without a body.", status(503, b"")),
@@ -46,15 +89,7 @@ STATUSES = (
     named(
         "context_openai",
         "The conversation does not fit, as OpenAI says it.",
-        status(
-            400,
-            error_object(
-                "This model's maximum context length is 8192 tokens, the messages have 9001.",
-                "invalid_request_error",
-                param="messages",
-                code="context_length_exceeded",
-            ),
-        ),
+        OPENAI_CONTEXT,
         "C32 C87",
     ),
     named(
