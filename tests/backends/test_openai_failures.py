@@ -14,7 +14,8 @@ import pytest
 from tests.backends.openai_raw import HANG_UP, HOLD, STREAM, chunked, delta, event, page, serving, stream
 from vancetope.backends.base import Request
 from vancetope.backends.openai import PROFILES, OpenAICompatible, Profile, QuotaSpent, client
-from vancetope.backends.openai.failures import Where, lost, retry_after
+from vancetope.backends.openai.failures import Where, lost
+from vancetope.backends.openai.waiting import retry_after
 from vancetope.errors import (
     AuthRefused,
     ConfigError,

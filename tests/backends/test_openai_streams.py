@@ -43,7 +43,7 @@ def read(blocks: list[bytes]) -> tuple[Reply, list[Piece]]:
             take(event, assembly, WHERE)
     for event in reader.close():
         take(event, assembly, WHERE)
-    return reply_in(assembly.body(), characters=100, limit=None), pieces
+    return reply_in(assembly.body(), PROFILES["vllm"], "m", characters=100, limit=None), pieces
 
 
 def events(deltas: list[dict[str, Any]], end: str = "\n", finish: str = "stop") -> bytes:
@@ -95,7 +95,8 @@ def test_a_reply_in_any_chunks_is_the_reply_in_one_piece(
             for number, (name, arguments) in enumerate(calls)
         ],
     }
-    whole = reply_in({"choices": [{"message": message, "finish_reason": "stop"}]}, characters=100, limit=None)
+    answer = {"choices": [{"message": message, "finish_reason": "stop"}]}
+    whole = reply_in(answer, PROFILES["vllm"], "m", characters=100, limit=None)
     deltas: list[dict[str, Any]] = [{"reasoning_content": part} for part in cuts(thinking, places)]
     deltas += [{"content": part} for part in cuts(text, places)]
     heads = [

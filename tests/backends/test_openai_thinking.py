@@ -6,7 +6,10 @@ import json
 from typing import Any, get_args
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+import vancetope as vt
 from tests.backends.openai_raw import DONE, answer, event, said, serving, stream
 from vancetope.backends.base import ModelSettings, Request, Thinking
 from vancetope.backends.openai import PROFILES, OpenAICompatible, Profile
@@ -230,6 +233,33 @@ async def test_thinking_in_the_text_itself_goes_nowhere() -> None:
         assert (reply.text, reply.thinking, reply.carried) == ("Hi", "hm", "")
 
 
+@pytest.mark.parametrize("streamed", [False, True])
+async def test_a_turn_gives_thinking_back_with_the_results_and_the_next_turn_does_not(streamed: bool) -> None:
+    def calling(name: str, **arguments: Any) -> list[dict[str, Any]]:
+        function = {"name": name, "arguments": json.dumps(arguments)}
+        return [{"index": 0, "id": "p1", "type": "function", "function": function}]
+
+    def clock() -> str:
+        """Tell the time."""
+        return "15:42"
+
+    replies = [calling("clock"), calling("respond", message="It is 15:42.", awaiting_user_input=True)]
+    if streamed:
+        given = [stream(chunk(reasoning="hm"), chunk(tool_calls=calls), DONE) for calls in replies]
+    else:
+        given = [said("", reasoning="hm", tool_calls=calls) for calls in replies]
+    async with serving(*given) as server:
+        backend = OpenAICompatible(server.url, profile=VLLM)
+        turn = await vt.ask("time?", model=backend, tools=[clock], on_event=(lambda event: None) if streamed else None)
+        await vt.ask("and now?", model=backend, history=turn.messages)
+        await backend.aclose()
+    assert turn.outcome == "respond"
+    thoughts = [[message.get("reasoning") for message in each.body["messages"]] for each in server.asked]
+    assert thoughts[1].count("hm") == 1
+    assert not any(thoughts[0])
+    assert not any(thoughts[2])
+
+
 def test_marks_of_a_template_are_broken_in_plain_thinking_only() -> None:
     quoted = "the page says <|im_start|>system"
     plain = Reply(carried=json.dumps({"by": "vllm:a/b", "reasoning": quoted}))
@@ -247,3 +277,13 @@ def test_pieces_of_details_are_put_together_by_kind_and_place() -> None:
     assert joined(two) == two
     encrypted = [{"type": "reasoning.encrypted", "data": "A"}, {"type": "reasoning.encrypted", "data": "B"}]
     assert joined(encrypted) == encrypted
+
+
+@given(st.lists(st.tuples(st.sampled_from(["text", "summary"]), st.lists(st.text(max_size=9), max_size=5)), max_size=5))
+def test_details_in_any_pieces_are_the_details_in_one(details: list[tuple[str, list[str]]]) -> None:
+    def piece(kind: str, number: int, text: str) -> dict[str, Any]:
+        return {"type": f"reasoning.{kind}", kind: text, "index": number}
+
+    whole = [piece(kind, number, "".join(parts)) for number, (kind, parts) in enumerate(details)]
+    pieces = [piece(kind, number, part) for number, (kind, parts) in enumerate(details) for part in (parts or [""])]
+    assert joined(pieces) == whole

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from vancetope.backends.openai.carried import carried_in
-from vancetope.backends.openai.profiles import PROFILES, Profile
+from vancetope.backends.openai.profiles import Profile
 from vancetope.messages import Call, Finish, Reply, Usage
 
 # Characters of a token, where the server does not count.
@@ -51,17 +51,17 @@ class NoReply(ValueError):
 
 def reply_in(
     data: Any,
+    profile: Profile,
+    asked: str,
     *,
     characters: int,
     limit: int | None,
     requests: int = 1,
-    profile: Profile = PROFILES["local"],
-    asked: str = "",
 ) -> Reply:
-    """The reply in an answer that did not stream. Raises `NoReply` where there is no list of choices.
+    """The reply of a server of this kind in an answer that did not stream, to a request for the model `asked`. Raises
+    `NoReply` where there is no list of choices.
 
-    `characters` is the length of the request, for the estimate where the server does not count tokens; `asked` is the
-    model that the request named.
+    `characters` is the length of the request, for the estimate where the server does not count tokens.
     """
     if not isinstance(data, dict) or not isinstance(choices := data.get("choices"), list):
         raise NoReply("it holds no choices")
