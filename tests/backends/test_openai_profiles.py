@@ -10,10 +10,12 @@ import pytest
 
 import vancetope as vt
 from tests.backends.openai_raw import DONE, Answer, Raw, answer, event, page, said, serving, stream
-from vancetope.backends.base import ModelSettings, Piece, Request, TextPiece, ThinkingPiece
+from vancetope.backends.base import ModelSettings, Piece, Request, TextPiece, Thinking, ThinkingPiece
+from vancetope.backends.faults import FaultServer
 from vancetope.backends.openai import PROFILES, OpenAICompatible, Profile, QuotaSpent
 from vancetope.backends.openai.failures import PromptFiltered
 from vancetope.backends.openai.profiles import at_host, base_url_of, chat_path
+from vancetope.backends.scripted import call, respond
 from vancetope.errors import AuthRefused, ConfigError, ContextTooLong, ModelError, RateLimited, ServerFailed
 from vancetope.messages import Finish, Reply, User
 
@@ -67,6 +69,22 @@ async def test_a_server_gets_its_key_in_the_header_it_reads(name: str) -> None:
     else:
         assert headers["authorization"] == f"Bearer {KEY}"
         assert "api-key" not in headers
+
+
+@pytest.mark.parametrize("name", PROFILES)
+@pytest.mark.parametrize("thinking", [None, "off"])
+async def test_a_turn_with_a_tool_is_one_that_a_strict_server_takes(name: str, thinking: Thinking | None) -> None:
+    def clock() -> str:
+        """Tell the time."""
+        return "15:42"
+
+    async with FaultServer([call("clock"), respond("It is 15:42.")], key=KEY) as server:
+        backend = OpenAICompatible(server.base_url, KEY, profile=PROFILES[name])
+        settings = ModelSettings(max_tokens=99, seed=7, thinking=thinking)
+        turn = await vt.ask("time?", model=backend, tools=[clock], model_settings=settings)
+        await backend.aclose()
+    assert (turn.outcome, turn.unwrap()) == ("respond", "It is 15:42.")
+    assert server.violations == []
 
 
 def test_a_server_that_bills_is_not_asked_without_a_key() -> None:

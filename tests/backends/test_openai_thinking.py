@@ -78,6 +78,7 @@ def test_openais_models_are_told_in_the_words_that_they_take(profile: str, model
 def test_a_deployments_name_may_say_more_than_its_models() -> None:
     assert efforts("azure", "prod-gpt-5-mini-eu") == ["minimal", "low", "medium", "high"]
     assert efforts("azure", "team-a-gpt-4o") == [None] * 4
+    assert efforts("azure", "team-a-o3-mini") == ["low", "low", "medium", "high"]
     assert efforts("openai", "prod-gpt-4o") == ["none", "low", "medium", "high"]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Any, TypeAlias
 
@@ -41,8 +41,8 @@ def effort_of(efforts: Efforts, model: str, thinking: Thinking | None, *, tools:
         if thinking in (None, "off"):
             return effort.beside_tools
         raise ConfigError(
-            f"{model} cannot think while it is offered tools here: leave thinking off, or set the model's enforcement "
-            "to constrained"
+            f"{model} cannot think while it is offered tools here: leave thinking off, or set enforcement to "
+            "constrained"
         )
     return effort.fields.get(thinking, {}) if thinking else {}
 
@@ -73,9 +73,10 @@ def _template(*models: str, off: Fields, effort_in_template: bool) -> Effort:
     return Effort(models, fields)
 
 
-def _in_front(glob: str) -> str:
+def _deployed(effort: Effort) -> Effort:
     """For deployments, which people name as they like: the model's name may stand anywhere in theirs."""
-    return glob if glob.startswith(("o[", "*")) else f"*{glob}"
+    anywhere = (f"*{glob}" if glob.startswith("gpt-") else f"*-{glob}" for glob in effort.models)
+    return replace(effort, models=(*effort.models, *anywhere))
 
 
 _OFF = {"enable_thinking": False, "thinking": False}
@@ -90,7 +91,7 @@ OPENAI: Efforts = (
     _effort("gpt-5*", off="minimal"),
     *ANY,
 )
-AZURE: Efforts = tuple(Effort(tuple(map(_in_front, each.models)), each.fields, each.beside_tools) for each in OPENAI)
+AZURE: Efforts = tuple(map(_deployed, OPENAI))
 OPENROUTER: Efforts = (
     _routed("openai/gpt-5.*", off="none"),
     _routed("openai/gpt-5*", "openai/o[134]*", "*gpt-oss*", off="minimal"),
