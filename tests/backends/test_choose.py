@@ -57,3 +57,33 @@ def test_a_name_that_cannot_be_is_one_sentence(name: str, about: str) -> None:
     with pytest.raises(ConfigError, match=about) as caught:
         parse(name, "argument", Settings())
     assert "\n" not in str(caught.value)
+
+
+LAB = {"lab": {"kind": "vllm", "url": "http://127.0.0.1:9/v1", "model": "qwen3"}}
+
+
+@pytest.mark.parametrize("alias", ["default:fast", "analyze", "deep", "code", "web"])
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({}, "local:smollm2-135m"),
+        ({"model": "lab:other", "servers": LAB}, "lab:other"),
+        ({"model": "scripted:hello"}, "scripted:hello"),
+        ({"servers": LAB}, "lab:qwen3"),
+        ({"model": "default:deep", "servers": LAB}, "lab:qwen3"),
+        ({"model": "local:smollm2-135m"}, "local:smollm2-135m"),
+    ],
+)
+def test_where_an_alias_of_ours_comes_down_to_the_local_model_what_the_settings_name_goes_first(
+    alias: str, fields: dict[str, object], expected: str
+) -> None:
+    choice = choose(None, alias, settings_from(fields))
+    assert choice.info.id == expected
+    assert not choice.paid_by_surprise
+
+
+def test_a_key_that_was_found_goes_before_what_the_settings_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
+    choice = choose(None, "default:fast", settings_from({"servers": LAB}))
+    assert choice.info.id == "openai:gpt-5-mini"
+    assert [each.info.id for each in choice.fallbacks] == ["lab:qwen3"]

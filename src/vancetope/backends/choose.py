@@ -20,6 +20,7 @@ from vancetope.outcome import EnforcementName
 from vancetope.settings import KINDS, Server, Settings, address, key_from_environment
 
 DEFAULT_OPENAI = "gpt-5-mini"
+LAST = "local:"  # where our aliases come down to
 DEFAULT_LOCAL = "smollm2-135m"
 # The model of a hosted provider that is named alone, in the order in which their keys are looked for.
 DEFAULTS: Mapping[str, str] = {
@@ -190,7 +191,7 @@ def considered(
     alias: str, reason: Reason, settings: Settings, known: Catalogue
 ) -> Iterator[tuple[Route, Choice | str]]:
     """Every model behind an alias in its order: the choice that it would be, or why it cannot be used here."""
-    for route in known.routes(alias, settings.servers):
+    for route in _routes(alias, settings, known):
         try:
             choice = parse(route.model, reason, settings, known)
             if choice.kind == "local" and importlib.util.find_spec("xllamacpp") is None:
@@ -200,6 +201,24 @@ def considered(
         else:
             is_picked = any(known.aliases[each].is_bundled for each in route.through)
             yield route, replace(choice, alias=alias, is_picked=is_picked)
+
+
+def _routes(alias: str, settings: Settings, known: Catalogue) -> Iterator[Route]:
+    """The models behind an alias. Where one of ours comes down to the local model, what the settings name goes first:
+    who runs a model of their own means it."""
+    for route in known.routes(alias, settings.servers):
+        if route.model == LAST and all(known.aliases[each].is_bundled for each in route.through):
+            yield from map(Route, _own(alias, settings, known))
+        yield route
+
+
+def _own(alias: str, settings: Settings, known: Catalogue) -> Iterator[str]:
+    if (named := settings.model) and named != alias:
+        meant = known.aliases.get(named)
+        if meant is None or not meant.is_bundled:
+            yield from (each.model for each in known.routes(named, settings.servers) if each.model != LAST)
+    if server := next((each for each in settings.servers.values() if each.model), None):
+        yield f"{server.name}:"
 
 
 def parse(name: str, reason: Reason, settings: Settings, known: Catalogue | None = None) -> Choice:
