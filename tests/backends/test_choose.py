@@ -59,7 +59,7 @@ def test_a_name_that_cannot_be_is_one_sentence(name: str, about: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-LAB = {"lab": {"kind": "vllm", "url": "http://127.0.0.1:9/v1", "model": "qwen3"}}
+OWN_SERVER = {"lab": {"kind": "vllm", "url": "http://127.0.0.1:9/v1", "model": "qwen3"}}
 
 
 @pytest.mark.parametrize("alias", ["default:fast", "analyze", "deep", "code", "web"])
@@ -67,10 +67,10 @@ LAB = {"lab": {"kind": "vllm", "url": "http://127.0.0.1:9/v1", "model": "qwen3"}
     ("fields", "expected"),
     [
         ({}, "local:smollm2-135m"),
-        ({"model": "lab:other", "servers": LAB}, "lab:other"),
+        ({"model": "lab:other", "servers": OWN_SERVER}, "lab:other"),
         ({"model": "scripted:hello"}, "scripted:hello"),
-        ({"servers": LAB}, "lab:qwen3"),
-        ({"model": "default:deep", "servers": LAB}, "lab:qwen3"),
+        ({"servers": OWN_SERVER}, "lab:qwen3"),
+        ({"model": "default:deep", "servers": OWN_SERVER}, "lab:qwen3"),
         ({"model": "local:smollm2-135m"}, "local:smollm2-135m"),
     ],
 )
@@ -84,6 +84,6 @@ def test_where_an_alias_of_ours_comes_down_to_the_local_model_what_the_settings_
 
 def test_a_key_that_was_found_goes_before_what_the_settings_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
-    choice = choose(None, "default:fast", settings_from({"servers": LAB}))
+    choice = choose(None, "default:fast", settings_from({"servers": OWN_SERVER}))
     assert choice.info.id == "openai:gpt-5-mini"
     assert [each.info.id for each in choice.fallbacks] == ["lab:qwen3"]
