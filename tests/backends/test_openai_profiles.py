@@ -240,6 +240,12 @@ async def test_a_stream_of_azure_with_its_filters_findings_is_read() -> None:
     assert reply.usage.input_tokens == 9
 
 
+async def test_a_stream_that_the_filter_breaks_off_is_filtered_too() -> None:
+    broken_off = event({"error": {"code": "content_filter", "message": "The response was filtered", "param": None}})
+    reply, _ = await asked(AZURE, stream(chunk({"content": "How to"}), broken_off), streamed=True)
+    assert (reply.finish, reply.text) == (Finish.CONTENT_FILTER, "")
+
+
 @pytest.mark.parametrize(
     ("status", "error", "kind", "words"),
     [
@@ -391,7 +397,8 @@ async def test_too_little_credit_does_not_come_back_but_credit_that_is_held_does
     assert isinstance(spent, QuotaSpent)
     held = await failure(OPENROUTER, answer(error, 402, retry_after="3"))
     assert type(held) is RateLimited
-    assert held.retry_after == 3.0
+    assert (held.status, held.retry_after) == (402, 3.0)
+    assert "still run (402)" in str(held)
 
 
 async def test_the_routers_limits_stand_in_the_body() -> None:

@@ -50,6 +50,7 @@ _STATUS = {
     "invalid_api_key": 401,
     "permission_error": 403,
     "invalid_request_error": 400,
+    "content_filter": 400,
     "model_not_found": 404,
     "not_found_error": 404,
     "rate_limit_error": 429,
@@ -85,11 +86,15 @@ def failed(where: Where, status: int, body: str, headers: Mapping[str, str]) -> 
     """The error for an answer with this status (3xx, 4xx, 5xx)."""
     data = _json(body)
     wait = retry_after({**_headers_behind(data), **headers}, limited=status == HTTPStatus.TOO_MANY_REQUESTS)
-    if status == HTTPStatus.PAYMENT_REQUIRED and wait is not None:
-        status = HTTPStatus.TOO_MANY_REQUESTS.value  # the credit that is missing now will be back: requests hold it
     words = f"{_codes(data)} {_message(data) or body}"
     said = said_in(data, body, where.secrets)
-    found = _filtered(where, status, data, said) or _failure(where, status, words, said, headers.get("location", ""))
+    found: ModelError
+    if status == HTTPStatus.PAYMENT_REQUIRED and wait is not None:
+        told = f": {said}" if said else ""
+        found = RateLimited(f"{where} holds the credit for requests that still run ({status}){told}. Wait a moment.")
+    else:
+        location = headers.get("location", "")
+        found = _filtered(where, status, data, said) or _failure(where, status, words, said, location)
     found.status = status
     found.retry_after = wait
     return found
