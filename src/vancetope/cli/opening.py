@@ -74,6 +74,7 @@ async def opened(
         await _present(choice, person, agrees=agrees)
     if not choice.paid_by_surprise:  # else it was announced before anybody was asked
         person.tell(Line(str(choice), "note"))
+    person.tell(*(Line(f"· {each}", "note") for each in prepared.notices))
     return prepared
 
 
