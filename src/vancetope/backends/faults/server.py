@@ -21,7 +21,7 @@ from vancetope.backends.faults.asked import Asked, dumped
 from vancetope.backends.faults.check import Violation, violations
 from vancetope.backends.faults.dialects import ANTHROPIC, GEMINI, OPENAI, Dialect, dialect_at
 from vancetope.backends.faults.fault import Fault, plan_of, status
-from vancetope.backends.faults.gemini import camel
+from vancetope.backends.faults.gemini import STREAMED, camel
 from vancetope.backends.faults.statuses import KEY_REFUSED
 from vancetope.backends.faults.wire import Close, Data, Head, Pause, Raw, Reset, Silence, Step, Wait, Wire
 from vancetope.backends.scripted import Staged
@@ -234,8 +234,10 @@ class Connection:
         return await self._route(request, bytes(body))
 
     async def _route(self, request: h11.Request, body: bytes) -> bool:
-        path = request.target.decode("latin-1").partition("?")[0]
+        path, _, query = request.target.decode("latin-1").partition("?")
         dialect = dialect_at(path)
+        if path.endswith(STREAMED) and parse_qs(query).get("alt") != ["sse"]:
+            return await self._json(400, GEMINI.error(400, "only streams with alt=sse are spoken here", None))
         if request.method == b"POST" and dialect is not None:
             return await self._chat(request, body, dialect)
         if request.method == b"GET" and path.endswith("/models"):
