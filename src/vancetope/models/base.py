@@ -12,7 +12,9 @@ Tier: TypeAlias = Literal["tiny", "standard"]
 Thinking: TypeAlias = Literal["no", "yes", "always"]
 Quirk: TypeAlias = Literal["no_temperature", "no_seed"]
 # The names of `vancetope.schema.profiles`; that module takes long to load and is not needed to look a model up.
-ResponseFormat: TypeAlias = Literal["openai", "anthropic", "gemini", "llguidance", "gbnf", "xgrammar", "ollama"]
+ResponseFormat: TypeAlias = Literal[
+    "openai", "azure", "anthropic", "gemini", "llguidance", "gbnf", "xgrammar", "ollama"
+]
 
 # Where a model may be. The first are hosted: they cost money, and what is sent leaves this machine.
 HOSTED = ("openai", "anthropic", "gemini", "azure", "openrouter")
