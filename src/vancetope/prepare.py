@@ -281,7 +281,7 @@ def _model(asked: Asked, said: Said) -> tuple[Way, Choice | None]:
         info = getattr(backend, "info", None)
         if not isinstance(info, ModelInfo):
             name = type(backend).__name__
-            info = ModelInfo(provider="custom", name=name, enforcements=("native", "constrained"))
+            info = ModelInfo(provider="custom", name=name, enforcements=("native", "constrained"), known=False)
         return Way(info, backend, _model_settings(asked, said, info)), None
     choice = choose(asked.model or said.params.model, said.recipe.params.model, said.settings, agreed=asked.agreed)
     return Way(choice.info, connect(choice, asked.wire), _model_settings(asked, said, choice.info)), choice
