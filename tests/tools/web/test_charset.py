@@ -17,7 +17,7 @@ TEXT = "Grüße, naïve café"
         (TEXT.encode(), "", TEXT),
         (TEXT.encode("latin-1"), "ISO-8859-1", TEXT),
         (TEXT.encode("latin-1"), "", TEXT),
-        ("“quoted” – 5 €".encode("cp1252"), "iso-8859-1", "“quoted” – 5 €"),
+        ("“quoted” 5 €".encode("cp1252"), "iso-8859-1", "“quoted” 5 €"),
         ("Привет".encode("cp1251"), "windows-1251", "Привет"),
         ("Привет".encode("koi8-r"), "KOI8-R", "Привет"),
         ("日本語".encode("shift_jis"), "Shift_JIS", "日本語"),

@@ -218,7 +218,7 @@ async def test_the_time_is_for_all_redirects_together() -> None:
 
     numbers = iter(range(1, 10))
     async with serving({"/": later} | {f"/{n}": later for n in range(1, 10)}) as site:
-        with pytest.raises(ToolFailed, match="did not answer within 0.4 s"):
+        with pytest.raises(ToolFailed, match=r"did not answer within 0\.4 s"):
             await fetched(site, limits=HURRIED)
         assert site.taken <= 4
 

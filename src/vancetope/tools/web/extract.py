@@ -22,7 +22,7 @@ _SPACE = re.compile(r"[ \t\n\r\f\v\xa0]+")
 _AROUND_BREAK = re.compile(r" *\n *")
 _BLOCKS = frozenset({"div", "p", "li", "dt", "dd", "article", "header", "caption", "tr"})
 _APART = frozenset({"p", "h1", "h2", "h3", "h4", "h5", "h6", "pre", "blockquote", "table", "dl"})
-_IN_LAYOUT = "td table, td ul, td ol, td dl, td pre, td blockquote, td h1, td h2, td h3, td h4"
+_IN_LAYOUT = "table, ul, ol, dl, pre, blockquote, h1, h2, h3, h4"
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,7 +266,7 @@ class _Writer:
             full = self.base.join(href)
         except (httpx.InvalidURL, ValueError, TypeError):
             return None
-        if full.scheme not in ("http", "https") or not full.host or full.userinfo:
+        if full.scheme not in ("http", "https") or "%" in full.host or not full.host or full.userinfo:
             return None
         address = str(full).replace("(", "%28").replace(")", "%29")
         return address if len(address) <= LONGEST_LINK else None
@@ -278,7 +278,7 @@ class _Writer:
 
     def _table(self, node: LexborNode) -> None:
         self._break(2)
-        in_rows = node.css_first(_IN_LAYOUT) is None
+        in_rows = all(each.css_first(_IN_LAYOUT) is None for each in node.iter())
         self.tables.append(in_rows)
         if in_rows:
             self.cells.append([])

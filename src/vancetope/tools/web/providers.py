@@ -62,6 +62,7 @@ def _checked(url: str) -> str:
 
     try:
         parsed = httpx.URL(url)
+        address.literal(parsed.raw_host.decode().lower().removesuffix("."))
     except (httpx.InvalidURL, ValueError):
         parsed = None
     if parsed is None or parsed.scheme not in ("http", "https") or not parsed.host or parsed.userinfo:

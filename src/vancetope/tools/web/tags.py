@@ -39,6 +39,7 @@ _KEPT = frozenset(
 _VOID = frozenset({"br", "hr", "img", "base"})
 _VOID_UNUSED = frozenset({"input", "meta", "link", "area", "col", "embed", "source", "track", "wbr", "param", "keygen"})
 _SKIPPED = frozenset({"html", "head", "body", "frameset", "colgroup", "noscript", "bgsound", "frame"})
+_HIDDEN = " hidden"
 _BLOCKS = frozenset(
     {"div", "section", "main", "form", "fieldset", "details", "summary", "figure", "figcaption", "address", "legend"}
     | {"center", "hgroup", "dir", "listing", "optgroup", "option", "search", *_ASIDE}
@@ -51,6 +52,8 @@ class Thinned:
 
     It holds at most `MOST` tags, nests at most `DEEPEST` levels besides paragraphs, items and cells, and every `<` in
     it begins a tag. `simplified` says that tags were left out for these bounds; their text is kept.
+
+    What is hidden is gone, but for paragraphs, items and cells: they carry `hidden`.
 
     Elements: headings, lists, tables, `p`, `pre`, `blockquote`, `br`, `hr`, `img`, `article`, `header`; every other is
     a `div` (a block) or a `span`. Attributes: `hidden`, `aside` (beside the content), `main`, `href`, `alt`, `start`.
@@ -77,6 +80,9 @@ class _State:
     open: list[tuple[str, str]] = field(default_factory=list)
     """The names of the open elements, as they stand in the page and as they are written."""
     count: dict[str, int] = field(default_factory=dict)
+    within: dict[str, int] | None = None
+    """While it is inside a hidden element: how many of each name are open in there, itself included."""
+    hider: str = ""
     tags: int = 0
     title: str | None = None
     base: str | None = None
@@ -86,27 +92,50 @@ class _State:
         at, size = 0, len(html)
         while at < size:
             start = html.find("<", at)
+            if self.within is None:
+                yield html[at:start] if start >= 0 else html[at:]
             if start < 0:
-                yield html[at:]
                 return
-            yield html[at:start]
             following = html[start + 1 : start + 3]
             if following[:1] in ("!", "?") or (following[:1] == "/" and not following[1:].isalpha()):
                 at = _after_comment(html, start)
             elif (tag := _TAG.match(html, start)) is not None:
-                name = tag[2].lower()
                 at = tag.end()
+                name = tag[2].lower()
                 if not tag[1] and (name in _RAW or name == "title"):
                     at = self._raw(name, html, at)
-                elif tag[1]:
-                    yield from self._ended(name)
-                else:
-                    yield self._started(name, tag[3])
+                elif self.within is None or (tag[1] and self._unhidden(name)):
+                    yield from self._ended(name) if tag[1] else self._started(name, tag[3])
+                elif not tag[1]:
+                    self._hidden(name, tag[3])
             elif following[:1].isascii() and following.lstrip("/")[:1].isalpha():
                 return  # a tag without an end: as in browsers, nothing follows
             else:
-                yield "&lt;"
                 at = start + 1
+                if self.within is None:
+                    yield "&lt;"
+
+    def _hidden(self, name: str, attributes: str) -> None:
+        """An element begins in a hidden one."""
+        assert self.within is not None
+        if name not in _VOID and name not in _VOID_UNUSED and not (attributes.endswith("/") and self._is_foreign()):
+            self.within[name] = self.within.get(name, 0) + 1
+
+    def _unhidden(self, name: str) -> bool:
+        """An element ends in a hidden one; whether it is one around the hidden one, which ends with it."""
+        assert self.within is not None
+        if self.within.get(name):
+            self.within[name] -= 1
+            if name == self.hider and not self.within[name]:
+                self.within = None
+            return False
+        if self.count.get(name) or name in ("li", "td", "th", "tr"):
+            self.within = None
+            return True
+        return False
+
+    def _is_foreign(self) -> bool:
+        return self.within is not None and any(map(self.within.get, _FOREIGN))
 
     def _raw(self, name: str, html: str, at: int) -> int:
         """Pass over raw text to the place after its end tag; keep the first title."""
@@ -115,30 +144,31 @@ class _State:
             self.title = html[at : end.start() if end else at + 1000]
         return end.end() if end else len(html)
 
-    def _started(self, name: str, attributes: str) -> str:
+    def _started(self, name: str, attributes: str) -> Iterator[str]:
         if name in _SKIPPED or name in _VOID_UNUSED:
-            return ""
-        if attributes.endswith("/") and (name in _FOREIGN or any(map(self.count.get, _FOREIGN))):
-            return ""
+            return
+        if name == "base":
+            self.base = self.base if self.base is not None else _attributes(attributes).get("href")
+            return
+        told = _told(name, attributes)
+        if told == _HIDDEN and name not in _LOOSE:
+            if name not in _VOID and not (name in _FOREIGN and attributes.endswith("/")):
+                self.within, self.hider = {name: 1}, name
+            return
         self.tags += 1
         if self.tags > MOST:
             self.simplified = True
-            return " "
-        told = _told(name, attributes)
-        if name == "base":
-            self.base = self.base if self.base is not None else _value(attributes, "href")
-            return ""
-        if name in _VOID:
-            return f"<{name}{told}>"
-        if name in _LOOSE:
-            return f"<{name}{told}>"
-        if len(self.open) >= DEEPEST:
+            yield " "
+        elif name in _VOID or name in _LOOSE:
+            yield f"<{name}{told}>"
+        elif len(self.open) >= DEEPEST:
             self.simplified = True
-            return " "
-        written = name if name in _KEPT else "div" if name in _BLOCKS else "span"
-        self.open.append((name, written))
-        self.count[name] = self.count.get(name, 0) + 1
-        return f"<{written}{told}>"
+            yield " "
+        else:
+            written = name if name in _KEPT else "div" if name in _BLOCKS else "span"
+            self.open.append((name, written))
+            self.count[name] = self.count.get(name, 0) + 1
+            yield f"<{written}{told}>"
 
     def _ended(self, name: str) -> Iterator[str]:
         """The end of an element, and of those that are still open in it; nothing outside ends inside a table."""
@@ -169,28 +199,20 @@ def _after_comment(html: str, start: int) -> int:
 
 
 def _told(name: str, attributes: str) -> str:
-    """The attributes of interest, as they are written."""
-    told = ""
-    if name in _UNREAD:
-        told = " hidden"
-    elif name in _ASIDE:
-        told = " aside"
-    elif name == "main":
-        told = " main"
+    """The attributes of interest, as they are written; for a hidden element only that it is."""
+    told = _HIDDEN if name in _UNREAD else " aside" if name in _ASIDE else " main" if name == "main" else ""
     if not attributes or not _OF_INTEREST.search(attributes):
         return told
     given = _attributes(attributes)
-    role = given.get("role", "").strip().lower()
     if (
         given.get("hidden", "until-found").strip().lower() != "until-found"
         or given.get("aria-hidden", "").strip().lower() == "true"
         or _UNSEEN_STYLE.search(given.get("style", ""))
     ):
-        told = " hidden"
-    elif role in _ASIDE_ROLES:
-        told = " aside"
-    elif role == "main":
-        told = " main"
+        return _HIDDEN
+    role = given.get("role", "").strip().lower()
+    if role in _ASIDE_ROLES or role == "main":
+        told = " main" if role == "main" else " aside"
     for key, owner in (("href", "a"), ("alt", "img"), ("start", "ol")):
         if name == owner and given.get(key, "").strip():
             told += f' {key}="{_escaped(given[key])}"'
@@ -203,10 +225,6 @@ def _attributes(text: str) -> dict[str, str]:
     for found in _ATTRIBUTE.finditer(text):
         given.setdefault(found[1].lower(), found[2] or found[3] or found[4] or "")
     return given
-
-
-def _value(attributes: str, name: str) -> str | None:
-    return _attributes(attributes).get(name)
 
 
 def _escaped(value: str) -> str:
