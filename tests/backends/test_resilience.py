@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 from collections.abc import Awaitable, Callable, Iterable
 
 import pytest
@@ -257,3 +259,27 @@ async def test_a_listener_that_fails_says_nothing_of_the_model() -> None:
             await persist(here, circuit, once)
         assert here.requests == 1
     assert await asked(circuit) == "a reply"
+
+
+def test_a_retry_prints_nothing_where_nobody_has_set_up_logging() -> None:
+    program = """
+import asyncio, stamina
+from vancetope.backends.resilience import Circuit, Course, persist
+from vancetope.errors import ServerFailed
+
+async def main():
+    course = Course("a server", 30.0)
+    async def once():
+        course.sends()
+        raise ServerFailed
+    try:
+        await persist(course, Circuit(), once)
+    except ServerFailed:
+        pass
+    assert course.requests == 3
+
+stamina.set_testing(True, attempts=3, cap=True)
+asyncio.run(main())
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

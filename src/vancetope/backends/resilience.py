@@ -7,6 +7,7 @@ is a reply: what it means is the contract's business.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from time import monotonic
@@ -18,6 +19,9 @@ from vancetope.backends.base import OnPiece, Piece, Restarted
 from vancetope.errors import CircuitOpen, ModelError, RateLimited, ReplyBroken, ServerFailed, Unreachable
 
 T = TypeVar("T")
+
+# Python prints the bare name of what a library logs where nobody has set up logging; who has gets it as before.
+logging.getLogger("stamina").addHandler(logging.NullHandler())
 
 ATTEMPTS = 3
 WAIT_INITIAL = 0.25
