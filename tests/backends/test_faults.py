@@ -419,6 +419,15 @@ async def test_a_stream_may_end_in_many_ways() -> None:
     assert b"late" in (await stream_of("after_done")).splitlines()[-2]
 
 
+async def test_an_event_may_be_no_json() -> None:
+    told = await heard(KINDS["bad_event"], stream=True)
+    broken = events(told.raw)
+    assert broken[-1] == "[DONE]"
+    with pytest.raises(json.JSONDecodeError):
+        json.loads(broken[1])
+    assert json.loads(broken[2])
+
+
 async def test_a_stream_may_be_written_in_many_ways() -> None:
     assert (await stream_of("comments")).count(b": still here\n\n") > 10
     assert b"event: message\nid: 7\nretry: 10\ndata: " in await stream_of("event_names")

@@ -52,6 +52,26 @@ CALL_ID = re.compile(r"[a-zA-Z0-9_-]+")
 TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 CHOICES = ("auto", "any", "tool", "none")
 LEAST_BUDGET = 1024
+# Models by the beginning of their names: those that never take a forced choice, those that cannot be kept from
+# thinking, and those that think without a budget and sample as they like.
+NEVER_FORCED = (
+    "claude-fable-5-1",
+    "claude-fable-5-2",
+    "claude-mythos-5-1",
+    "claude-mythos-5-2",
+    "claude-opus-5-5",
+    "claude-sonnet-5-5",
+)
+ALWAYS_THINK = ("claude-fable-5", "claude-mythos-5", "claude-opus-5-5")
+ADAPTIVE = (
+    "claude-fable-5",
+    "claude-mythos-5",
+    "claude-opus-4-7",
+    "claude-opus-4-8",
+    "claude-opus-5",
+    "claude-sonnet-5",
+    "claude-haiku-5-5",
+)
 # Keywords of JSON Schema that an output format cannot have.
 NOT_IN_OUTPUT = frozenset(
     [
@@ -236,7 +256,9 @@ def _tool_choice(body: Body) -> Iterator[str]:
         yield "tool_choice may only be given with tools"
     elif kind == "tool" and choice.get("name") not in names:
         yield f"tool_choice names {choice.get('name')!r}, which is no offered tool"
-    elif kind in ("any", "tool") and thinks(body):
+    elif kind in ("any", "tool") and body["model"].startswith(NEVER_FORCED):
+        yield "tool_choice forces a tool, which this model does not support"
+    elif kind in ("any", "tool") and thinks(body) and body["thinking"]["type"] == "enabled":
         yield "thinking may not be enabled when tool_choice forces a tool"
 
 
@@ -247,9 +269,13 @@ def _thinking(body: Body) -> Iterator[str]:
     kind = thinking.get("type") if isinstance(thinking, dict) else None
     if kind not in ("enabled", "disabled", "adaptive"):
         yield "thinking is none of enabled, disabled and adaptive"
+    if kind == "disabled" and body["model"].startswith((*ALWAYS_THINK, "claude-sonnet-5-5")):
+        yield "thinking.type.disabled is not supported for this model"
     if not thinks(body):
         return
-    if kind == "enabled":
+    if kind == "enabled" and body["model"].startswith(ADAPTIVE):
+        yield "thinking.type.enabled is not supported for this model, thinking.type.adaptive is"
+    elif kind == "enabled":
         budget, limit = thinking.get("budget_tokens"), body.get("max_tokens")
         if type(budget) is not int or budget < LEAST_BUDGET:
             yield f"thinking.budget_tokens is not a whole number of at least {LEAST_BUDGET}"
@@ -310,6 +336,9 @@ def _output_schema(schema: object, where: str) -> Iterator[str]:
 def _settings(body: Body) -> Iterator[str]:
     if not isinstance(body.get("stream", False), bool):
         yield "stream is not true or false"
+    for key in ("temperature", "top_p", "top_k"):
+        if key in body and body["model"].startswith(ADAPTIVE):
+            yield f"{key} is not supported for this model"
     heat = body.get("temperature", 1)
     if type(heat) not in (int, float) or not 0 <= heat <= 1:
         yield "temperature is not a number from 0 to 1"

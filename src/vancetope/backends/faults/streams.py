@@ -9,7 +9,7 @@ from vancetope.backends.faults.asked import Asked
 from vancetope.backends.faults.dialects import dialect_of
 from vancetope.backends.faults.fault import Fault, body, spoken, well
 from vancetope.backends.faults.render import render
-from vancetope.backends.faults.statuses import bad_utf8
+from vancetope.backends.faults.statuses import bad_utf8, half_json
 from vancetope.backends.faults.wire import Data, Step, Wire
 from vancetope.backends.scripted import say
 
@@ -35,6 +35,19 @@ def _no_end(asked: Asked, wire: Wire) -> Iterator[Step]:
     yield from given[: min(4, len(given) - 1)]
 
 
+def _bad_event(asked: Asked, wire: Wire) -> Iterator[Step]:
+    """An event of the reply is cut in its middle, as if its end had got lost; all others are whole."""
+    if not asked.stream:
+        yield from body(half_json).plan(asked, wire)
+        return
+    events = 0
+    for step in render(well(asked), asked, wire):
+        events += isinstance(step, Data)
+        if isinstance(step, Data) and events == (1 if asked.dialect == "gemini" else 2):
+            step = Data(step.data.rstrip()[: len(step.data) // 2] + f"{wire.newline}{wire.newline}".encode())
+        yield step
+
+
 def _bad_utf8(asked: Asked, wire: Wire) -> Iterator[Step]:
     if not asked.stream:
         yield from body(bad_utf8).plan(asked, wire)
@@ -47,6 +60,7 @@ STREAMS = (
     _well("no_done", "A whole stream without its last line.", done=""),
     Fault("no_end", "A stream that ends in good order, but without finish and last line.", _no_end, ("C46",), "error"),
     Fault("after_done", "Something more comes after the last line.", _after_done),
+    Fault("bad_event", "An event in the stream is no JSON.", _bad_event, (), "error"),
     Fault("bad_utf8", "A byte in the stream is not UTF-8.", _bad_utf8, (), "either"),
     _well("split_utf8", "Every byte comes alone, so characters and lines are split.", "C99", packet=1),
     _well("odd_packets", "Writes of seven bytes, across lines and events.", "C99", packet=7),
