@@ -65,7 +65,7 @@ def lost(tokens: int, shown: str | None) -> Usage:
 def add(log: Log, spent: Spent) -> None:
     """Count what a call cost into its turn."""
     log.usage += spent.usage
-    log.cost = None if log.cost is None or spent.cost is None else log.cost + spent.cost
+    log.cost = None if log.cost is None or spent.cost is None else round(log.cost + spent.cost, 12)
 
 
 def _refused(log: Log, reason: str) -> End:
