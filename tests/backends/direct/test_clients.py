@@ -93,6 +93,14 @@ async def test_the_library_is_loaded_in_a_thread_and_once(kind: Kind) -> None:
 
 
 @BOTH
+def test_the_library_has_been_run_once_before_its_first_request(kind: Kind, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(extras, "_LAYERS", {})
+    asyncio.run(warm(kind))
+    assert extras._LAYERS[kind].rehearsed
+    assert extras._LAYERS[kind].models == {}
+
+
+@BOTH
 @pytest.mark.parametrize("path", ["", "/", "/{version}", "/{version}/", "/proxy", "/proxy/{version}?team=a%20b"])
 async def test_the_base_url_may_end_in_the_version_or_not(kind: Kind, path: str) -> None:
     version = {"anthropic": "v1", "gemini": "v1beta"}[kind]

@@ -328,3 +328,18 @@ async def test_a_stream_where_none_was_asked_for_is_broken(kind: Kind) -> None:
     async with serving(given(kind, HELLO, streams=True)) as server:
         with pytest.raises(AssertionError, match=r"no JSON"):
             await replied(kind, server, attempts=1)
+
+
+@WAYS
+async def test_what_gemini_goes_on_with_by_itself_is_one_reply(streams: bool) -> None:
+    first, rest = spoken("gemini", Said("Hel"), finish="CONTINUATION"), spoken("gemini", Said("lo"))
+    first["candidates"][0]["continuationToken"] = "b3Bl"
+    first["responseId"], rest["responseId"] = "1", "2"
+    answers = [answer(first), answer(rest)]
+    if streams:
+        answers = [stream(f"data: {json.dumps(each)}\r\n\r\n") for each in (first, rest)]
+    async with serving(*answers) as server:
+        reply = await replied("gemini", server, streams=streams)
+        assert (reply.text, reply.finish, reply.requests) == ("Hello", Finish.STOP, 2)
+        assert (reply.usage.input_tokens, reply.usage.output_tokens) == (14, 4)
+        assert server.asked[1].body["contents"][0] == server.asked[0].body["contents"][0]

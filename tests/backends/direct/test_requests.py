@@ -26,6 +26,7 @@ from tests.backends.direct.apis import (
 from tests.backends.openai_raw import serving
 from vancetope.backends.base import Request
 from vancetope.backends.direct import Kind
+from vancetope.backends.direct.carried import Piece, written
 from vancetope.errors import ConfigError
 from vancetope.messages import Assistant, File, Image, Text, User
 
@@ -127,6 +128,18 @@ async def test_a_budget_for_thinking_makes_way_for_a_forced_call_and_for_the_ans
     free = await body_of("anthropic", asked("anthropic", thinking="high", temperature=0.2, model=model))
     assert free["max_tokens"] > free["thinking"]["budget_tokens"]
     assert "temperature" not in free
+
+
+async def test_thinking_that_is_bound_to_its_request_may_be_left_out_by_the_server() -> None:
+    carried = written("anthropic", [Piece("thinking", "hm", 0, "c2ln")])
+    told = (User("x"), Assistant("", (called(),), carried), result())
+    drop = {"type": "adaptive", "block_binding": {"prefix_mismatch_behavior": "drop_block"}}
+    async with serving(given("anthropic", HELLO)) as server:
+        for model, messages in (("claude-opus-5-5", told), ("claude-opus-5-5", told[:1]), ("claude-opus-4-6", told)):
+            await replied("anthropic", server, asked("anthropic", *messages, model=model))
+        beta = [each.headers.get("anthropic-beta") for each in server.asked]
+        assert [each.body.get("thinking") for each in server.asked] == [drop, None, None]
+        assert beta == ["thinking-binding-controls-2026-08-01", None, None]
 
 
 @pytest.mark.parametrize(

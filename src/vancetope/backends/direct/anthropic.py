@@ -14,7 +14,7 @@ from vancetope.backends.direct.extras import Kind, Layer
 from vancetope.backends.direct.seat import PLACE, client
 from vancetope.backends.direct.spent import counted, estimated
 from vancetope.backends.openai.profiles import Profile
-from vancetope.messages import Call, Finish, Usage
+from vancetope.messages import Assistant, Call, Finish, Usage
 from vancetope.models.catalogue import catalogue
 
 DEFAULT_MAX_TOKENS = 8192
@@ -22,6 +22,7 @@ DEFAULT_MAX_TOKENS = 8192
 
 ROOM = 1024  # tokens that are left for the answer where thinking has a budget, and the smallest budget there is
 CACHE = "cache_control"
+BINDING = "thinking-binding-controls-2026-08-01"  # the beta that lets a request say so
 MARK = {"type": "ephemeral"}
 BLOCKS = frozenset({"text", "thinking", "redacted_thinking", "tool_use"})
 
@@ -81,8 +82,9 @@ class Anthropic:
         named = ("anthropic-version", "anthropic-beta")
         return found + [(name.encode(), made[name].encode()) for name in named if made.get(name)]
 
-    def settings(self, request: Request) -> dict[str, Any]:
-        return {"max_tokens": request.settings.max_tokens or DEFAULT_MAX_TOKENS}
+    def settings(self, request: Request, model: Any) -> dict[str, Any]:
+        limit = {"max_tokens": request.settings.max_tokens or DEFAULT_MAX_TOKENS}
+        return {**limit, "anthropic_betas": [BINDING]} if _binds(request, model) else limit
 
     def patched(self, body: dict[str, Any], request: Request, model: Any) -> dict[str, Any]:
         body["model"] = request.model
@@ -92,6 +94,10 @@ class Anthropic:
         if (schema := request.response_schema) is not None:
             shape = {"format": {"type": "json_schema", "schema": schema}}
             body["output_config"] = {**record(body.get("output_config")), **shape}
+        if _binds(request, model):
+            body["thinking"] = {"type": "adaptive", **record(body.get("thinking"))}
+            if body["thinking"]["type"] == "adaptive":
+                body["thinking"]["block_binding"] = {"prefix_mismatch_behavior": "drop_block"}
         _fit_thinking(body, request.settings.max_tokens, forced)
         temperature = request.settings.temperature
         thinks = record(body.get("thinking")).get("type") in ("enabled", "adaptive")
@@ -230,6 +236,13 @@ def _made(make: Any, name: str, provider: Any) -> Any:
     model = make("model", provider=provider, profile=lambda default: {**default, **known, **facts})
     assert model.profile  # read now, in the thread: the library looks it up in tables
     return model
+
+
+def _binds(request: Request, model: Any) -> bool:
+    """Whether thinking comes back that the server takes only behind the very same request. Ours may have changed since:
+    a narrowed round offers fewer tools. The server is told to leave such thinking out instead of refusing all."""
+    binds = model.profile.get("anthropic_binds_thinking_blocks", False)
+    return binds and any(isinstance(each, Assistant) and each.carried for each in request.messages)
 
 
 def _fit_thinking(body: dict[str, Any], asked: int | None, forced: bool) -> None:

@@ -11,11 +11,12 @@ from typing import Any
 
 from vancetope.backends.base import OnPiece, Request
 from vancetope.backends.direct.anthropic import Anthropic
+from vancetope.backends.direct.asking import rehearsed, response
 from vancetope.backends.direct.dialect import Dialect
-from vancetope.backends.direct.extras import Kind, Layer, loaded, missing_extra
+from vancetope.backends.direct.extras import Kind, loaded, made, missing_extra
 from vancetope.backends.direct.gemini import Gemini
 from vancetope.backends.direct.passage import Passage
-from vancetope.backends.direct.reading import Preview, calls_in, parts_in, reply_of
+from vancetope.backends.direct.reading import calls_in, parts_in, reply_of
 from vancetope.backends.direct.seat import PASSAGE
 from vancetope.backends.direct.speech import spoken
 from vancetope.backends.direct.splice import Plan, Written
@@ -24,8 +25,8 @@ from vancetope.backends.openai.mask import masked
 from vancetope.backends.openai.pool import Origin, Pool, Pools
 from vancetope.backends.openai.profiles import at_host
 from vancetope.backends.resilience import ATTEMPTS, Circuits, Course, persist
-from vancetope.errors import ConfigError, ModelError, Unreachable
-from vancetope.messages import Reply, whole_characters
+from vancetope.errors import ConfigError, ModelError, Unreachable, VancetopeError
+from vancetope.messages import Reply
 
 Wire = Callable[[str, Any], None]
 
@@ -80,21 +81,30 @@ class Direct:
             raise ConfigError("there is nothing to send: the conversation holds no message that says anything")
         where = Where(self.profile, self._origin.address, " ".join(request.model.split())[:100], self._secrets)
         course = Course(where, request.timeout, on_piece, request.on_send)
-        layer = await loaded(self._dialect.kind, self._dialect.load, request.model)
+        model = await self._model(request.model, course)
         said = spoken(plan.fresh, self._dialect.kind, self._dialect.system)
-        once = partial(self._attempt, request, layer, plan, said, where, course, on_piece is not None)
+        once = partial(self._attempt, request, model, plan, said, where, course, on_piece is not None)
         return await persist(course, self._circuits.of(request.model), once, self._attempts)
 
     async def aclose(self) -> None:
         """Close the connections of the running event loop; those of another loop close when it ends."""
         await self._pools.aclose()
 
+    async def _model(self, name: str, course: Course) -> Any:
+        """The library's model. The library is loaded before the first, which takes seconds and counts like all else."""
+        try:
+            async with asyncio.timeout(course.left):
+                return await made(self._dialect.kind, partial(rehearsed, self._dialect), name)
+        except TimeoutError:
+            problem = Unreachable(f"{course.where}: the library for it was not loaded within {course.timeout:g} s")
+        problem.requests = 0
+        raise problem
+
     async def _attempt(
-        self, request: Request, layer: Layer, plan: Plan, said: list[Any], where: Where, course: Course, streams: bool
+        self, request: Request, model: Any, plan: Plan, said: list[Any], where: Where, course: Course, streams: bool
     ) -> Reply:
         """One request, from its wait for a free slot to its reply."""
         pool = await self._pools.here()
-        model = layer.model(request.model)
         passage = self._passage(request, model, plan, pool, where, course, streams)
         clock = passage.clock = asyncio.timeout(course.left)
         held = PASSAGE.set(passage)
@@ -113,7 +123,9 @@ class Direct:
         finally:
             PASSAGE.reset(held)
             await passage.aclose()
-        # Raised out here, the failure drags along none of the library's own, which may quote what it was given.
+        # Raised out here and alone, the failure drags along none of the errors below, which quote what they were given.
+        if isinstance(problem, VancetopeError):
+            problem.__cause__ = problem.__context__ = None
         raise problem
 
     def _passage(
@@ -137,28 +149,10 @@ class Direct:
         )
 
     async def _asked(self, passage: Passage, said: list[Any]) -> Reply:
-        from pydantic_ai.direct import model_request, model_request_stream
-
-        settings, parameters = self._terms(passage.request)
-        if passage.streams:
-            preview = Preview()
-            async with model_request_stream(
-                passage.model,
-                said,
-                model_settings=settings,
-                model_request_parameters=parameters,
-                instrument=False,
-            ) as stream:
-                async for event in stream:
-                    for piece in preview.of(event):
-                        passage.course.tell(piece)
-            response = stream.get()
-        else:
-            response = await model_request(
-                passage.model, said, model_settings=settings, model_request_parameters=parameters, instrument=False
-            )
+        tell = passage.course.tell if passage.streams else None
+        given = await response(passage.model, said, passage.request, self._dialect, tell)
         notes = passage.notes
-        pieces, parts = parts_in(response)
+        pieces, parts = parts_in(given)
         calls = calls_in(parts, notes)
         if passage.data is None:
             self._show("reply", self._dialect.told(pieces, calls, notes))
@@ -171,29 +165,6 @@ class Direct:
             limit=passage.limit,
             requests=passage.course.requests,
         )
-
-    def _terms(self, request: Request) -> tuple[Any, Any]:
-        """Settings and parameters of a request, in the library's terms. It never tries again by itself."""
-        from pydantic_ai.messages import InstructionPart
-        from pydantic_ai.models import ModelRequestParameters
-        from pydantic_ai.tools import ToolDefinition
-
-        settings = {"max_retries": 0, **self._dialect.settings(request)}
-        if request.settings.thinking is not None:
-            off = request.settings.thinking == "off"
-            settings["thinking"] = False if off else request.settings.thinking
-        tools = [
-            ToolDefinition(
-                name=each.name,
-                description=whole_characters(each.description),
-                parameters_json_schema=dict(each.parameters),
-            )
-            for each in request.tools
-        ]
-        given: dict[str, Any] = {"function_tools": tools}
-        if request.system.strip():
-            given["instruction_parts"] = [InstructionPart(content=whole_characters(request.system))]
-        return settings, ModelRequestParameters(**given)
 
     def _timed_out(self, passage: Passage) -> ModelError:
         course, where = passage.course, passage.where
@@ -229,7 +200,7 @@ def connect(
 
 async def warm(kind: Kind) -> None:
     """Load the library of this kind, in a thread; the first request does so otherwise."""
-    await loaded(kind, DIALECTS[kind].load)
+    await loaded(kind, partial(rehearsed, DIALECTS[kind]))
 
 
 def _checked(key: str | None, name: str, variable: str | None, *, needed: bool) -> str:

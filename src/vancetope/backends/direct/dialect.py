@@ -34,6 +34,7 @@ class Notes:
 
     `finish` is the server's own word, `blocked` its reason for not answering at all, `refusal` why the model refused.
     `usage` are the server's counts, `odd` the arguments that are no JSON object by the number of their call, as text.
+    `earlier` are those of the requests before, where the library goes on with one reply in several.
     `open` are calls that are still being written, with what stands for them if nothing follows. `complete`: the server
     said that it was through; `done`: nothing more can come. `characters` is how much came.
     """
@@ -46,10 +47,25 @@ class Notes:
     odd: dict[int, str] = field(default_factory=dict)
     calls: int = 0
     begun: bool = False
+    earlier: dict[str, Any] = field(default_factory=dict)
     open: dict[Any, list[dict[str, Any]]] = field(default_factory=dict)
     characters: int = 0
     complete: bool = False
     done: bool = False
+
+    def going_on(self) -> Notes:
+        """The notes for the next request of the same attempt."""
+        return Notes(odd=self.odd, calls=self.calls, earlier=self.counts)
+
+    @property
+    def counts(self) -> dict[str, Any]:
+        """All that was counted; where a count is no number the last one holds."""
+        total = dict(self.earlier)
+        for name, value in self.usage.items():
+            before = total.get(name)
+            numbers = isinstance(value, int | float) and isinstance(before, int | float)
+            total[name] = before + value if numbers and before is not None else value
+        return total
 
 
 class Dialect(Protocol):
@@ -80,8 +96,8 @@ class Dialect(Protocol):
         """The headers for one request beside the common ones; `made` are the library's."""
         ...
 
-    def settings(self, request: Request) -> dict[str, Any]:
-        """The library's settings for a request."""
+    def settings(self, request: Request, model: Any) -> dict[str, Any]:
+        """The library's settings for a request to its model."""
         ...
 
     def patched(self, body: dict[str, Any], request: Request, model: Any) -> dict[str, Any]:

@@ -44,35 +44,39 @@ class Layer:
     provider: Any
     make: Callable[[str, Any], Any]
     models: dict[str, Any]
-
-    def model(self, name: str) -> Any:
-        """The library's model of this name. It reads data about models the first time: call it in a thread then."""
-        found = self.models.get(name)
-        if found is None:
-            found = self.make(name, self.provider)
-            if len(self.models) >= MODELS_KEPT:
-                self.models.pop(next(iter(self.models)), None)
-            self.models[name] = found
-        return found
+    rehearsed: bool = False
 
 
 _LAYERS: dict[Kind, Layer] = {}
 _LOADING = threading.Lock()
 
 
-async def loaded(kind: Kind, load: Callable[[], Layer], model: str | None = None) -> Layer:
-    """The library, with this model made. Modules, certificates and tables are read in a thread, once a process."""
+async def loaded(kind: Kind, load: Callable[[], Layer]) -> Layer:
+    """The library. Its modules, certificates and tables are read in a thread, once a process."""
     layer = _LAYERS.get(kind)
-    if layer is None or (model is not None and model not in layer.models):
-        layer = await asyncio.to_thread(_load, kind, load, model)
-    return layer
+    return layer if layer is not None else await asyncio.to_thread(_load, kind, load)
 
 
-def _load(kind: Kind, load: Callable[[], Layer], model: str | None) -> Layer:
+async def made(kind: Kind, load: Callable[[], Layer], name: str) -> Any:
+    """The library's model of this name; the library is loaded if it is not."""
+    layer = _LAYERS.get(kind)
+    found = layer.models.get(name) if layer else None
+    return found or await asyncio.to_thread(_model, kind, load, name)
+
+
+def _load(kind: Kind, load: Callable[[], Layer]) -> Layer:
     with _LOADING:
-        layer = _LAYERS.get(kind)
-        if layer is None:
-            layer = _LAYERS[kind] = load()
-        if model is not None:
-            layer.model(model)
-    return layer
+        if kind not in _LAYERS:
+            _LAYERS[kind] = load()
+        return _LAYERS[kind]
+
+
+def _model(kind: Kind, load: Callable[[], Layer], name: str) -> Any:
+    """In a thread: the library reads data about models when it makes one."""
+    layer = _load(kind, load)
+    with _LOADING:
+        if name not in layer.models:
+            if len(layer.models) >= MODELS_KEPT:
+                del layer.models[next(iter(layer.models))]
+            layer.models[name] = layer.make(name, layer.provider)
+        return layer.models[name]

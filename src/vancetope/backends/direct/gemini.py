@@ -76,7 +76,7 @@ class Gemini:
     def headers(self, key: str, made: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
         return [(b"x-goog-api-key", key.encode())] if key else []
 
-    def settings(self, request: Request) -> dict[str, Any]:
+    def settings(self, request: Request, model: Any) -> dict[str, Any]:
         asked = request.settings
         given = {"temperature": asked.temperature, "max_tokens": asked.max_tokens, "seed": asked.seed}
         return {name: value for name, value in given.items() if value is not None}
@@ -133,7 +133,7 @@ class Gemini:
         if name == "error" or "error" in fields:
             raise Failure(fields.get("error", data))
         chunk = _chunk(fields, notes)
-        notes.complete = bool((notes.finish and notes.finish != GOES_ON) or notes.blocked)
+        notes.complete = bool(notes.finish or notes.blocked)
         return (("", chunk),)
 
     def told(self, pieces: Sequence[Piece], calls: Sequence[Call], notes: Notes) -> dict[str, Any]:

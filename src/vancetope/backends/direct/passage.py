@@ -84,7 +84,7 @@ class Passage:
     async def _sent(self, made: Any) -> Any:
         from httpx2 import Response
 
-        self.notes = Notes()
+        self.notes = self.notes.going_on()
         content = self._content(json.loads(await made.aread()))
         await self.aclose()
         self.course.sends()
@@ -99,7 +99,7 @@ class Passage:
         if self.streams:
             return Response(200, headers={"content-type": "text/event-stream"}, content=self._stream(response))
         whole = self._whole(await self._text(_capped(response, self.where)), self.dialect.answer)
-        return Response(200, json=whole)
+        return Response(200, headers={"content-type": "application/json"}, content=json.dumps(whole).encode())
 
     def _content(self, body: dict[str, Any]) -> bytes:
         """The body as it goes out: what the library wrote, what it has no word for, the past, and the caller's own."""
@@ -152,9 +152,8 @@ class Passage:
         """The events of a stream as the library reads them, or those that a whole answer would have been."""
         try:
             async with aclosing(self._events(response)) as events:
-                async for name, data in events:
-                    head = f"event: {name}\n" if name else ""
-                    yield f"{head}data: {json.dumps(data, ensure_ascii=False)}\n\n".encode("utf-8", "replace")
+                async for event in events:
+                    yield written_event(event)
         except httpx.RequestError as error:
             self.problem = lost(self.where, error, answered=True, characters=self.notes.characters)
         except Exception as error:
@@ -226,6 +225,13 @@ class Passage:
 
     async def _text(self, blocks: AsyncIterator[bytes], head: bytes = b"") -> str:
         return b"".join([head, *[block async for block in blocks]]).decode("utf-8", "replace")
+
+
+def written_event(event: Event) -> bytes:
+    """An event as it goes over the wire."""
+    name, data = event
+    head = f"event: {name}\n" if name else ""
+    return f"{head}data: {json.dumps(data, ensure_ascii=False)}\n\n".encode("utf-8", "replace")
 
 
 async def _capped(response: httpx.Response, where: Where) -> AsyncGenerator[bytes]:

@@ -63,7 +63,7 @@ def reply_of(
         calls=calls,
         thinking=thinking,
         finish=finish,
-        usage=dialect.usage(notes.usage, characters, made),
+        usage=dialect.usage(notes.counts, characters, made),
         end_turn=end_turn,
         requests=requests,
         limit=limit,

@@ -34,10 +34,7 @@ class _Conversation:
     messages: tuple[Spoken, ...]
     turns: tuple[bytes, ...]
     starts: tuple[int, ...]
-
-    @property
-    def size(self) -> int:
-        return sum(map(len, self.turns))
+    size: int
 
     def shared(self, messages: Sequence[Spoken]) -> int:
         """How many of its turns begin these messages, and end where they end here: the next one begins alike too."""
@@ -55,7 +52,6 @@ class Written:
 
     def __init__(self, most: int = MOST) -> None:
         self._most = most
-        self._size = 0
         self._kept: OrderedDict[tuple[str, Spoken], list[_Conversation]] = OrderedDict()
 
     def plan(self, model: str, messages: tuple[Spoken, ...]) -> Plan:
@@ -74,13 +70,18 @@ class Written:
     def keep(self, plan: Plan, turns: Sequence[bytes]) -> None:
         """Remember a conversation as it was written, in the place of those that it continues."""
         key = (plan.model, plan.messages[0])
+        made = _Conversation(plan.messages, tuple(turns), plan.starts, sum(map(len, turns)))
         before = self._kept.pop(key, [])
-        made = _Conversation(plan.messages, tuple(turns), plan.starts)
         others = [each for each in before if each.shared(plan.messages) < len(each.turns) - 1]
         self._kept[key] = [*others[1 - ALIKE :], made]
-        self._size += sum(each.size for each in self._kept[key]) - sum(each.size for each in before)
-        while self._size > self._most:
-            self._size -= sum(each.size for each in self._kept.popitem(last=False)[1])
+        # Counted anew each time: several event loops may be at it at once, and nothing here may go wrong for it.
+        sizes = [(each, sum(one.size for one in alike)) for each, alike in list(self._kept.items())]
+        over = sum(size for _, size in sizes) - self._most
+        for each, size in sizes:
+            if over <= 0:
+                break
+            self._kept.pop(each, None)
+            over -= size
 
 
 def spliced(plan: Plan, made: Sequence[Any], model_role: str, written: Written) -> list[bytes]:
