@@ -7,7 +7,7 @@ import secrets
 
 from vancetope import sentences
 
-_EDGE = re.compile(r"(-{2,}[^\S\n]*(?:begin|end)[^\S\n]+)(?=untrusted)", re.IGNORECASE)
+_EDGE = re.compile(r"((?<!-)-{2,}+[^\S\n]*+(?:begin|end)[^\S\n]++)(?=untrusted)", re.IGNORECASE)
 # What a reader cannot see: controls, zero-width characters, marks of writing direction, tags, variation selectors of
 # the supplement (a byte each: whole sentences fit behind one letter). The joiners stay, scripts and emoji need them.
 _UNSEEN = re.compile(

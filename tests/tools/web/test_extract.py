@@ -72,7 +72,7 @@ CORPUS = {
         "<a href=1>a<a href=2>b<p>c",
         "[a](http://site.example/docs/1)[b](http://site.example/docs/2)\n\nc",
     ),
-    "a base": ("<base href='/root/'><base href='/other/'><a href=x>y</a>", "[y](http://site.example/root/x)"),
+    "a base": ("<base href='/main/'><base href='/other/'><a href=x>y</a>", "[y](http://site.example/main/x)"),
     "scripts and styles": (
         (
             "a<script>if (1<2) '<p>no'</script><style>p{}</style>b<SCRIPT src=x></SCRIPT >"

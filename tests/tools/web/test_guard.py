@@ -8,6 +8,7 @@ import logging
 import socket
 from collections.abc import Sequence
 
+import httpcore
 import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
@@ -122,8 +123,6 @@ async def test_the_address_that_was_checked_is_the_one_that_is_connected_to(monk
             reached.append((host, port))
             raise OSError("no network")
 
-    import httpcore
-
     monkeypatch.setattr(httpcore, "AnyIOBackend", Network)
     with pytest.raises(OSError, match="no network"):
         await answer(web_fetch(WebRules(), Fetcher(WebRules(), rebinding)), url="http://rebind.example/")
@@ -163,6 +162,20 @@ async def test_the_next_address_is_tried_where_one_does_not_answer() -> None:
             rules = WebRules((f"two.example:{site.port}",))
             fetcher = Fetcher(rules, resolving(two_example=["127.0.0.3", "127.0.0.1"]))
             assert "here" in await answer(web_fetch(rules, fetcher), url=f"http://two.example:{site.port}/")
+
+
+async def test_addresses_share_the_time_and_both_families_come_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[tuple[str, float]] = []
+
+    class Network:
+        async def connect_tcp(self, host: str, port: int, timeout: float, *others: object) -> object:
+            tried.append((host, timeout))
+            raise httpcore.ConnectTimeout
+
+    monkeypatch.setattr(httpcore, "AnyIOBackend", Network)
+    addresses = [f"2606:4700::{n}" for n in range(1, 9)] + ["8.8.8.8", "8.8.4.4"]
+    assert "did not answer within 10 s" in await refusal("http://x.example/", resolver=resolving(x_example=addresses))
+    assert tried == [(each, 2.5) for each in ("2606:4700::1", "8.8.8.8", "2606:4700::2", "2606:4700::3")]
 
 
 async def test_tls_asks_for_the_name_and_checks_it() -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import httpcore
 
 TRIED = 4
-"""Addresses of one name that are tried, one after the other."""
+"""Addresses of one name that are tried, one after the other; they share the time to connect."""
 
 
 class Resolver(Protocol):
@@ -66,9 +66,10 @@ class GuardedBackend:
         numbers = await self._numbers(host.removesuffix("."), port)
         network = httpcore.AnyIOBackend()
         failed: Exception | None = None
-        for number in numbers[:TRIED]:
+        share = None if timeout is None else timeout / len(numbers)
+        for number in numbers:
             try:
-                stream = await network.connect_tcp(number, port, timeout, local_address, socket_options)
+                stream = await network.connect_tcp(number, port, share, local_address, socket_options)
             except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
                 failed = error
                 continue
@@ -89,11 +90,11 @@ class GuardedBackend:
             await self._opened.pop().aclose()
 
     async def _numbers(self, host: str, port: int) -> list[str]:
-        """The host's addresses, each once. All of them may be reached, or it raises `ToolFailed`."""
+        """The addresses to try. All that the host has may be reached, or it raises `ToolFailed`."""
         found = [str(literal)] if (literal := address.literal(host)) else await self._resolved(host, port)
         if not self._rules.permits(host, port) and not all(map(_is_public, found)):
             raise ToolFailed(sentences.WEB_PRIVATE.format(host=host))
-        return list(dict.fromkeys(found))
+        return _in_turn(list(dict.fromkeys(found)))[:TRIED]
 
     async def _resolved(self, host: str, port: int) -> Sequence[str]:
         try:
@@ -103,6 +104,14 @@ class GuardedBackend:
         if not found:
             raise ToolFailed(sentences.WEB_UNKNOWN_HOST.format(host=host))
         return found
+
+
+def _in_turn(numbers: list[str]) -> list[str]:
+    """The same, with the first of the other family second: one of the two may lead nowhere from here."""
+    other = next((each for each in numbers if (":" in each) != (":" in numbers[0])), None)
+    if other is None:
+        return numbers
+    return [numbers[0], other, *(each for each in numbers[1:] if each != other)]
 
 
 def _is_public(number: str) -> bool:

@@ -18,6 +18,7 @@ LONGEST_LINK = 1_000
 DEEPEST_INDENT = 8
 """Lists and quotations within each other that are still indented."""
 
+_STEP = 1 << 17
 _SPACE = re.compile(r"[ \t\n\r\f\v\xa0]+")
 _AROUND_BREAK = re.compile(r" *\n *")
 _BLOCKS = frozenset({"div", "p", "li", "dt", "dd", "article", "header", "caption", "tr"})
@@ -111,6 +112,13 @@ def _is_read(node: LexborNode, skip_asides: bool) -> bool:
     return not (skip_asides and tag == "header" and node.css_first("h1, h2, h3") is None)
 
 
+def _spaced(text: str) -> str:
+    """With single spaces, in steps: a regular expression holds up all threads until it is through."""
+    if len(text) <= _STEP:
+        return _SPACE.sub(" ", text)
+    return "".join(_SPACE.sub(" ", text[start : start + _STEP]) for start in range(0, len(text), _STEP))
+
+
 @dataclass(slots=True)
 class _Container:
     """A list, an item or a quotation that the text stands in; `mark` is written once, before its first line."""
@@ -148,7 +156,7 @@ class _Writer:
         """Begin an element or add a text; whether to go into it."""
         tag = node.tag or ""
         if tag == "-text":
-            self.pieces.append(node.text() if self.pre else _SPACE.sub(" ", node.text()))
+            self.pieces.append(node.text() if self.pre else _spaced(node.text()))
         elif tag == "br":
             self.pieces.append("\n")
         elif tag == "hr":
