@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 
 from tests.cli.running import KEY, cli, serving
+from vancetope.backends.direct import extras
 from vancetope.backends.local.weights import MAGIC
+from vancetope.errors import MissingExtra
 
 CLOSED = "http://127.0.0.1:9/v1"
 WAYS = ("openai", "anthropic", "gemini", "azure", "openrouter", "ollama", "lmstudio", "llamacpp", "vllm", "local")
@@ -134,3 +136,146 @@ def test_what_cannot_be_pulled_is_one_sentence(weights: str, cache: Path, spec: 
     assert (ran.code, ran.out) == (2, "")
     assert sentence in ran.complaint
     assert not cache.exists() or list(cache.iterdir()) == []
+
+
+@pytest.fixture
+def no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OPENAI", "ANTHROPIC", "GEMINI", "GOOGLE", "AZURE_OPENAI", "OPENROUTER"):
+        monkeypatch.delenv(f"{name}_API_KEY", raising=False)
+
+
+def shown_state(name: str) -> str:
+    return str(ways(cli("models", "--json", "--no-probe").out)[name]["state"])
+
+
+@pytest.mark.parametrize(
+    ("name", "environment", "is_usable", "state"),
+    [
+        ("anthropic", {}, False, "no key: set ANTHROPIC_API_KEY"),
+        ("anthropic", {"ANTHROPIC_API_KEY": KEY}, True, "ANTHROPIC_API_KEY is set (paid)"),
+        (
+            "anthropic",
+            {"ANTHROPIC_API_KEY": KEY, "ANTHROPIC_BASE_URL": f"http://u:{KEY}@127.0.0.1:9/x"},
+            True,
+            "ANTHROPIC_BASE_URL names http://127.0.0.1:9, with a key",
+        ),
+        ("gemini", {}, False, "no key: set GEMINI_API_KEY or GOOGLE_API_KEY"),
+        ("gemini", {"GOOGLE_API_KEY": KEY}, True, "GOOGLE_API_KEY is set (paid)"),
+        (
+            "gemini",
+            {"GEMINI_API_KEY_FILE": "/no/such/file"},
+            False,
+            "GEMINI_API_KEY_FILE names a file that cannot be read",
+        ),
+        ("azure", {}, False, "no address: set AZURE_OPENAI_ENDPOINT; no key: set AZURE_OPENAI_API_KEY"),
+        ("azure", {"AZURE_OPENAI_API_KEY": KEY}, False, "no address: set AZURE_OPENAI_ENDPOINT"),
+        (
+            "azure",
+            {"AZURE_OPENAI_API_KEY": KEY, "AZURE_OPENAI_ENDPOINT": "https://a.example"},
+            True,
+            "with a key (paid); name the deployment: azure:MY-DEPLOYMENT",
+        ),
+        ("openrouter", {}, False, "no key: set OPENROUTER_API_KEY"),
+        ("openrouter", {"OPENROUTER_API_KEY": KEY}, True, "OPENROUTER_API_KEY is set (paid)"),
+    ],
+)
+def test_what_a_hosted_provider_lacks_is_said_by_name(
+    name: str, environment: dict[str, str], is_usable: bool, state: str, no_keys: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for variable, value in environment.items():
+        monkeypatch.setenv(variable, value)
+    ran = cli("models", "--json", "--no-probe")
+    way = ways(ran.out)[name]
+    assert way["is_usable"] is is_usable
+    assert state in str(way["state"])
+    assert KEY not in ran.out
+
+
+def test_a_missing_library_is_said_with_its_command(no_keys: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(extras, "missing_extra", lambda kind: MissingExtra("google", "Gemini"))
+    command = "pip install 'vancetope[google]'"
+    assert shown_state("gemini").startswith("no key: set GEMINI_API_KEY or GOOGLE_API_KEY; ")
+    assert command in shown_state("gemini")
+    monkeypatch.setenv("GEMINI_API_KEY", KEY)
+    assert shown_state("gemini") == f"GEMINI_API_KEY is set, but Gemini needs the extra 'google': {command}"
+
+
+def test_known_models_stand_with_what_is_known_of_them(no_keys: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    shown = cli("models", "--no-probe").out
+    line = "openai:gpt-5-mini, 400,000 tokens, $0.25 in and $2 out per million, native, thinks, sees images\n"
+    assert line in shown
+    assert "more\n" in shown
+    assert "tokens, free, constrained\n" in shown
+    whole = ways(cli("models", "--json", "--no-probe").out)["openai"]["models"]
+    first = whole[0]["info"]
+    assert whole[0]["name"] == "openai:gpt-5-mini"
+    assert first["price"] == {"input": 0.25, "output": 2, "cached": 0.025, "cache_write": None}
+    assert (first["context_window"], first["thinking"], first["vision"]) == (400_000, "always", True)
+    assert len(whole) > 20
+
+
+def test_the_aliases_say_what_they_stand_for_here_and_why(no_keys: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stands() -> dict[str, dict[str, Any]]:
+        return {each["name"]: each for each in json.loads(cli("models", "--json", "--no-probe").out)["aliases"]}
+
+    fast = stands()["default:fast"]
+    assert (fast["model"], fast["is_paid"], fast["then"]) == ("local:smollm2-135m", False, [])
+    assert [each.partition(" needs")[0] for each in fast["passed"]] == [
+        "openai:gpt-5-mini",
+        "anthropic:claude-haiku-5-5",
+        "gemini:gemini-3.8-flash",
+    ]
+    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+    monkeypatch.setenv("GEMINI_API_KEY", KEY)
+    fast = stands()["default:fast"]
+    assert (fast["model"], fast["is_paid"]) == ("anthropic:claude-haiku-5-5", True)
+    assert fast["then"] == ["gemini:gemini-3.8-flash"]
+    assert fast["passed"] == ["openai:gpt-5-mini needs a key: set OPENAI_API_KEY"]
+    shown = cli("models", "--no-probe").out
+    assert (
+        "  ✓ default:fast  is anthropic:claude-haiku-5-5 (paid); if that fails, gemini:gemini-3.8-flash\n"
+        "                  openai:gpt-5-mini needs a key: set OPENAI_API_KEY\n"
+    ) in shown
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "vancetope.yaml").write_text("")
+    (tmp_path / ".vancetope").mkdir()
+    return tmp_path / ".vancetope/ai-models.yaml"
+
+
+def test_an_alias_that_cannot_be_is_said_and_the_rest_still_shown(project: Path, no_keys: None) -> None:
+    project.write_text("aliases: {one: two, two: one, three: openai:gpt-5, four: scripted:hello}")
+    ran = cli("models", "--no-probe")
+    assert ran.code == 0
+    assert "  - one           the alias one -> two -> one comes back to itself" in ran.out
+    assert "  - three         none of the models of three can be used here: openai:gpt-5 needs a key" in ran.out
+    assert "  ✓ four          is scripted:hello\n" in ran.out
+
+
+def test_a_broken_catalogue_is_one_sentence(project: Path) -> None:
+    project.write_text("models: [{match: 'openai:*', visin: true}]")
+    ran = cli("models", "--no-probe")
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.complaint == f"vancetope: {project}: models: openai:*: visin: unknown key; did you mean vision?"
+
+
+def test_a_model_that_the_project_describes_is_shown_with_it(
+    project: Path, no_keys: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entry = "{match: 'ollama:scripted-model', contextWindow: 32768, thinking: yes, vision: true}"
+    project.write_text(f"models: [{entry}]")
+    with serving(key=None) as server:
+        monkeypatch.setenv("OLLAMA_BASE_URL", server.base_url)
+        shown = cli("models").out
+    assert "ollama:scripted-model, 32,768 tokens, free, constrained, can think, sees images\n" in shown
+
+
+def test_the_default_says_what_is_assumed_of_a_model_that_is_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VANCETOPE_MODEL", "ollama:qwen3:4b")
+    assert "· the catalogue does not know ollama:qwen3:4b; assumed: " in cli("models", "--no-probe").out
+    found = json.loads(cli("models", "--no-probe", "--json").out)
+    assert len(found["notices"]) == 1

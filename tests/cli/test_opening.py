@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 
 from tests.cli.running import KEY, Ran, Stream, cli, openai_at, script, serving
+from vancetope.backends.direct import extras
 from vancetope.backends.faults import FaultServer
 from vancetope.backends.local.weights import WeightsMissing
 from vancetope.backends.scripted import respond
+from vancetope.errors import MissingExtra
 
 PAID = "because OPENAI_API_KEY is set; its use is paid, --model local: stays on this machine"
 
@@ -160,3 +162,108 @@ def test_unreadable_answers_count_as_none(folder: Path) -> None:
         kept.write_text(text)
         assert "Use it?" in at_terminal("ask", "Hi", typed=b"y\n").err
     assert KEY not in kept.read_text()
+
+
+ANTHROPIC = "ANTHROPIC_API_KEY"
+LISTS = """
+aliases:
+  two: [openai:gpt-5-mini, anthropic:claude-haiku-5-5, scripted:hello]
+"""
+
+
+@pytest.fixture
+def anthropic(folder: Path, server: FaultServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second key, of a provider whose library is installed; its server is the same."""
+    monkeypatch.setenv(ANTHROPIC, KEY)
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", server.base_url.removesuffix("/v1"))
+
+
+def kept(folder: Path) -> dict[str, bool]:
+    file = folder.parent / "config/vancetope/answers.json"
+    return dict(json.loads(file.read_text())[str(folder)]) if file.exists() else {}
+
+
+@pytest.mark.parametrize(
+    ("variable", "model"),
+    [
+        ("OPENAI_API_KEY", "openai:gpt-5-mini"),
+        (ANTHROPIC, "anthropic:claude-haiku-5-5"),
+        ("GEMINI_API_KEY", "gemini:gemini-3.8-flash"),
+        ("GOOGLE_API_KEY", "gemini:gemini-3.8-flash"),
+    ],
+)
+def test_each_found_key_is_announced_as_paid_and_asked_about_by_its_own_name(
+    variable: str, model: str, folder: Path, monkeypatch: pytest.MonkeyPatch, no_local_model: list[str]
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY")
+    monkeypatch.setenv(variable, KEY)
+    ran = at_terminal("ask", "Hi", typed=b"n\nn\n")
+    announced = f"{model} (because {variable} is set; its use is paid, --model local: stays on this machine)"
+    assert ran.err.index(announced) < ran.err.index("Use it? [Y/n]")
+    assert kept(folder) == {f"usesFoundKey.{variable}": False}
+    later = cli("ask", "Hi")
+    assert f"{variable} is set, but you said no to it here; --model {model.partition(':')[0]}: uses it" in later.err
+    assert KEY not in ran.err + later.err
+
+
+def test_a_yes_to_one_key_is_no_yes_to_another(folder: Path, anthropic: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    at_terminal("ask", "Hi", typed=b"y\n")
+    assert kept(folder) == {"usesFoundKey.OPENAI_API_KEY": True}
+    monkeypatch.delenv("OPENAI_API_KEY")
+    assert "Use it? [Y/n]" in at_terminal("ask", "Hi", typed=b"n\nn\n").err
+    assert kept(folder) == {"usesFoundKey.OPENAI_API_KEY": True, f"usesFoundKey.{ANTHROPIC}": False}
+
+
+def test_after_a_no_to_one_key_another_that_was_agreed_to_is_used(
+    folder: Path, anthropic: None, server: FaultServer
+) -> None:
+    answers = {str(folder): {"usesFoundKey.OPENAI_API_KEY": False, f"usesFoundKey.{ANTHROPIC}": True}}
+    file = folder.parent / "config/vancetope/answers.json"
+    file.parent.mkdir(parents=True)
+    file.write_text(json.dumps(answers))
+    ran = at_terminal("ask", "Hi")
+    assert (ran.code, ran.out) == (0, "Fine.\n")
+    assert f"anthropic:claude-haiku-5-5 (because {ANTHROPIC} is set" in ran.err
+    assert "[Y/n]" not in ran.err
+    assert server.requests[-1].body["model"] == "claude-haiku-5-5"
+
+
+def test_an_older_answer_about_openais_key_still_counts(folder: Path, no_local_model: list[str]) -> None:
+    file = folder.parent / "config/vancetope/answers.json"
+    file.parent.mkdir(parents=True)
+    file.write_text(json.dumps({str(folder): {"usesFoundKey": False}}))
+    assert "you said no to it here" in cli("ask", "Hi").err
+
+
+def test_a_key_that_would_pay_for_a_stand_in_is_asked_about_too(folder: Path, anthropic: None) -> None:
+    first = at_terminal("ask", "Hi", "--model", "default:fast", typed=b"y\nn\n")
+    assert first.code == 0
+    assert "openai:gpt-5-mini (for default:fast, as you asked, because OPENAI_API_KEY is set" in first.err
+    assert "if that fails: anthropic:claude-haiku-5-5 (for default:fast" in first.err
+    assert "Use it then? [Y/n]" in first.err
+    assert kept(folder) == {"usesFoundKey.OPENAI_API_KEY": True, f"usesFoundKey.{ANTHROPIC}": False}
+    again = at_terminal("ask", "Hi", "--model", "default:fast")
+    assert "[Y/n]" not in again.err
+    assert "if that fails" not in again.err
+
+
+def test_an_alias_of_the_project_is_asked_about_by_nobody(folder: Path, anthropic: None) -> None:
+    (folder / "vancetope.yaml").write_text("model: two\n")
+    (folder / ".vancetope").mkdir()
+    (folder / ".vancetope/ai-models.yaml").write_text(LISTS)
+    ran = at_terminal("ask", "Hi")
+    assert (ran.code, ran.out) == (0, "Fine.\n")
+    assert "(for two, named in the settings)" in ran.err
+    assert "[Y/n]" not in ran.err
+
+
+def test_a_key_without_its_library_is_a_hint_beside_the_model_that_is_used(
+    folder: Path, anthropic: None, no_local_model: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+
+    monkeypatch.delenv("OPENAI_API_KEY")
+    monkeypatch.setattr(extras, "missing_extra", lambda kind: MissingExtra("anthropic", "Anthropic"))
+    shown = cli("models", "--no-probe")
+    hint = f"{ANTHROPIC} is set, but Anthropic needs the extra 'anthropic': pip install 'vancetope[anthropic]'"
+    assert f"· {hint}" in shown.out
+    assert "- anthropic     " in shown.out

@@ -33,6 +33,7 @@ DIRECT: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "anthropic": ("ANTHROPIC_BASE_URL", ("ANTHROPIC_API_KEY",)),
     "gemini": ("GEMINI_BASE_URL", ("GEMINI_API_KEY", "GOOGLE_API_KEY")),
 }
+FOUND_KEYS = ("OPENAI_API_KEY", *(each for _, variables in DIRECT.values() for each in variables))
 STAYS = "--model local: stays on this machine"
 OR_LOCAL = ", or use --model local:"
 
@@ -124,7 +125,7 @@ def choose(
     an alias. Without any of these the first of an OpenAI, Anthropic or Gemini key, a server in the settings, the local
     model.
 
-    `agreed` are the variables of those keys that may pay for a fallback that nobody named; null: all of them. Raises
+    `agreed` are the variables of those keys that may pay for a model that nobody named; null: all of them. Raises
     `ConfigError` for a name that cannot be, and for an alias of which nothing can be used here.
     """
     known = catalogue(settings.folders)
@@ -134,7 +135,7 @@ def choose(
             return _behind(name, reason, settings, known, agreed)
         if name:
             return parse(name, reason, settings, known)
-    return _unnamed(settings, known)
+    return _unnamed(settings, known, agreed)
 
 
 def _named(argument: str | None, recipe: str | None, settings: Settings) -> Iterator[tuple[Reason, str | None]]:
@@ -145,10 +146,10 @@ def _named(argument: str | None, recipe: str | None, settings: Settings) -> Iter
     yield "environment" if said and said.source == "environment" else "settings", settings.model
 
 
-def _unnamed(settings: Settings, known: Catalogue) -> Choice:
+def _unnamed(settings: Settings, known: Catalogue, agreed: Collection[str] | None) -> Choice:
     hints: list[str] = []
     for provider in DEFAULTS:
-        if found := _key(provider):
+        if (found := _key(provider)) and (agreed is None or found[0] in agreed):
             try:
                 choice = parse(f"{provider}:", "key", settings, known)
             except MissingExtra as missing:
@@ -171,20 +172,16 @@ def _behind(name: str, reason: Reason, settings: Settings, known: Catalogue, agr
     found: dict[str, Choice] = {}
     problems = []
     for _, each in considered(name, reason, settings, known):
-        if isinstance(each, Choice):
+        if isinstance(each, str):
+            problems.append(each)
+        elif agreed is None or not each.paid_by_surprise or each.key_variable in agreed:
             found.setdefault(each.info.id, each)
         else:
-            problems.append(each)
+            problems.append(f"{each.info.id} would be paid by the key in {each.key_variable}, which nobody agreed to")
     if not found:
         raise ConfigError(f"none of the models of {name} can be used here: {'; '.join(problems)}")
     first, *others = found.values()
-    fit = (
-        each
-        for each in others
-        if each.info.tier == first.info.tier
-        and (agreed is None or not each.paid_by_surprise or each.key_variable in agreed)
-    )
-    return replace(first, fallbacks=tuple(fit))
+    return replace(first, fallbacks=tuple(each for each in others if each.info.tier == first.info.tier))
 
 
 def considered(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,11 @@ def agreed_to(settings: Settings, variable: str) -> bool | None:
     if answer is None and variable == "OPENAI_API_KEY":
         return remembered(settings, USES_FOUND_KEY)  # as it was kept while there was no other key
     return answer
+
+
+def agreed_keys(settings: Settings, variables: Iterable[str]) -> frozenset[str]:
+    """Those of these variables whose keys may pay here for models that nobody named."""
+    return frozenset(each for each in variables if agreed_to(settings, each))
 
 
 def question_of(variable: str) -> str:

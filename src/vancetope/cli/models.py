@@ -11,8 +11,8 @@ from itertools import takewhile
 from pathlib import Path
 from textwrap import wrap
 
-from vancetope.backends.choose import Choice, choose, considered
-from vancetope.cli.answers import agreed_to
+from vancetope.backends.choose import FOUND_KEYS, Choice, choose, considered
+from vancetope.cli.answers import agreed_keys, agreed_to
 from vancetope.cli.found import Found, Offer, found
 from vancetope.cli.lines import Line, Tone
 from vancetope.cli.page import toned
@@ -83,12 +83,17 @@ def pull(spec: str | None) -> int:
 
 def _default(settings: Settings) -> tuple[Choice | None, str | None]:
     try:
-        choice = choose(None, None, settings)
-        if choice.paid_by_surprise and agreed_to(settings, choice.key_variable or "") is False:
-            choice = choose("local:", None, settings)
+        return _chosen(None, settings), None
     except ConfigError as error:
         return None, str(error)
-    return choice, None
+
+
+def _chosen(name: str | None, settings: Settings) -> Choice:
+    """The choice that a command would make, as far as nothing has to be asked."""
+    choice = choose(name, None, settings)
+    if choice.paid_by_surprise and agreed_to(settings, choice.key_variable or "") is False:
+        return choose(name, None, settings, agreed=agreed_keys(settings, FOUND_KEYS))
+    return choice
 
 
 def _stands(settings: Settings) -> list[Stand]:
@@ -102,11 +107,13 @@ def _stands(settings: Settings) -> list[Stand]:
 
 def _stand(alias: Alias, settings: Settings, known: Catalogue) -> Stand:
     try:
-        choice = choose(alias.name, None, settings)
+        choice = _chosen(alias.name, settings)
         tried = list(considered(alias.name, "argument", settings, known))
     except ConfigError as error:
         return Stand(alias.name, alias.members, alias.where, None, str(error))
-    before = takewhile(lambda each: isinstance(each[1], str), tried)
+    before = takewhile(
+        lambda each: isinstance(each, str) or each.info.id != choice.info.id, (each for _, each in tried)
+    )
     return Stand(
         alias.name,
         alias.members,
@@ -115,8 +122,12 @@ def _stand(alias: Alias, settings: Settings, known: Catalogue) -> Stand:
         None,
         choice.paid_by_surprise,
         tuple(each.info.id for each in choice.fallbacks),
-        tuple(str(why) for _, why in before),
+        tuple(each if isinstance(each, str) else _declined(each) for each in before),
     )
+
+
+def _declined(choice: Choice) -> str:
+    return f"{choice.info.id} would be paid by the key in {choice.key_variable}; you said no to it here"
 
 
 def _lines(way: Found, width: int, *, is_default: bool) -> list[Line]:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from vancetope.cli.answers import agreed_to, question_of, remember
+from vancetope.cli.answers import agreed_keys, agreed_to, question_of, remember
 from vancetope.cli.lines import Line
 from vancetope.cli.usage_file import FileLedger, at_hand, file_ledger
 from vancetope.errors import MissingExtra
@@ -55,6 +55,7 @@ async def opened(
     `agrees`: the person has said yes to every question on the command line. `by` prepares it, if it is no chat.
     """
     from vancetope import prepare as preparing
+    from vancetope.backends.choose import FOUND_KEYS
 
     prepare = by or preparing.prepare
     asked = replace(asked, settings=settings, ledger=await _ledger(settings, person))
@@ -63,9 +64,11 @@ async def opened(
     if choice is None:
         return prepared
     if choice.paid_by_surprise and not await _may_pay(choice, settings, person, agrees=agrees):
-        prepared = prepare(replace(asked, model="local:"))
+        prepared = prepare(replace(asked, agreed=agreed_keys(settings, FOUND_KEYS)))
         choice = prepared.choice
         assert choice is not None
+        if choice.paid_by_surprise:  # by a key that somebody has said yes to
+            person.tell(Line(str(choice), "note"))
     elif choice.fallbacks:
         agreed = await _agreed(choice, settings, person, agrees=agrees)
         if any(each.paid_by_surprise and each.key_variable not in agreed for each in choice.fallbacks):
