@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 import traceback
+from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from typing import Any
 
@@ -25,6 +26,7 @@ from tests.backends.direct.apis import (
     events,
     given,
     replied,
+    said_in,
 )
 from tests.backends.openai_raw import HOLD, STREAM, Answer, Asked, answer, chunked, serving, serving_in_a_thread
 from vancetope.backends.direct import Direct, Kind, connect, extras, missing_extra, warm
@@ -187,6 +189,15 @@ def test_one_backend_serves_one_event_loop_after_the_other(kind: Kind) -> None:
 
 
 @BOTH
+def test_event_loops_at_the_same_time_do_not_disturb_each_other(kind: Kind) -> None:
+    answers = [given(kind, Said(f"{number}")) for number in range(12)]
+    with serving_in_a_thread(*answers) as server, ThreadPoolExecutor(4) as threads:
+        one = backend(kind, server)
+        replies = [*threads.map(lambda _: asyncio.run(one.complete(asked(kind))), range(12))]
+        assert sorted(int(each.text) for each in replies) == [*range(12)]
+
+
+@BOTH
 @WAYS
 async def test_cancelling_leaves_nothing_running(kind: Kind, streams: bool) -> None:
     begun: Answer = [STREAM, *map(chunked, events(kind, HELLO)[:1]), HOLD] if streams else [HOLD]
@@ -301,6 +312,10 @@ async def test_parts_of_a_long_conversation_are_heard_in_order(kind: Kind) -> No
             await one.complete(asked(kind, *messages[:upto], User("last")))
         await one.aclose()
         texts = [each.text for each in server.asked]
+        ahead = backend(kind, server)  # writes the long past before the request, in a thread
+        await ahead.complete(asked(kind, *messages, User("last")))
+        await ahead.aclose()
+        assert said_in(kind, server.asked[3].body) == said_in(kind, server.asked[2].body)
     for number in range(30):
         for mark in (f'"q{number}"', f'"r{number}"', f'"a{number}"'):
             assert texts[2].count(mark) == 1

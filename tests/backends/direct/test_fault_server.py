@@ -29,10 +29,10 @@ def at(kind: Kind, server: FaultServer, **options: Any) -> Direct:
 
 async def outcome(kind: Kind, given: Given, streams: bool, request: Request | None = None) -> Reply | ModelError:
     async with FaultServer([given]) as server:
-        one = at(kind, server, attempts=1, idle_timeout=0.5)
+        one = at(kind, server, attempts=1, idle_timeout=0.3)
         try:
             return await one.complete(
-                request or asked(kind, tools=TOOLS, timeout=2.0), (lambda piece: None) if streams else None
+                request or asked(kind, tools=TOOLS, timeout=1.0), (lambda piece: None) if streams else None
             )
         except ModelError as error:
             return error

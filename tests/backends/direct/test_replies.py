@@ -326,7 +326,7 @@ async def test_events_without_their_beginning_are_read() -> None:
 @BOTH
 async def test_a_stream_where_none_was_asked_for_is_broken(kind: Kind) -> None:
     async with serving(given(kind, HELLO, streams=True)) as server:
-        with pytest.raises(AssertionError, match=r"no JSON"):
+        with pytest.raises(AssertionError, match=r"answers with a stream where none was asked for"):
             await replied(kind, server, attempts=1)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
@@ -16,7 +17,7 @@ from vancetope.backends.direct.passage import written_event
 from vancetope.backends.direct.reading import Preview
 from vancetope.backends.direct.seat import PASSAGE
 from vancetope.backends.direct.speech import spoken
-from vancetope.backends.direct.splice import Written
+from vancetope.backends.direct.splice import Plan, Written, spliced
 from vancetope.messages import Call, ToolSpec, User, whole_characters
 
 
@@ -64,34 +65,48 @@ def rehearsed(dialect: Dialect) -> Layer:
     """The library, loaded and run once against itself, both ways: it makes much of what it needs at its first request,
     which would hold up the event loop. Call it in a thread; a rehearsal that fails does not matter."""
     layer = dialect.load()
+    request = Request("rehearsal", "x", (User("x"),), (ToolSpec("x", "x", {"type": "object"}),))
+    plan = Written().plan(request.model, request.messages)
     with suppress(Exception):
-        asyncio.run(_rehearse(dialect, layer))
+        model = layer.make(request.model, layer.provider)
+        for streams in (False, True):
+            asyncio.run(_staged(dialect, model, plan, request, streams))
         layer.rehearsed = True
     return layer
 
 
-async def _rehearse(dialect: Dialect, layer: Layer) -> None:
-    request = Request("rehearsal", "x", (User("x"),), (ToolSpec("x", "x", {"type": "object"}),))
-    model = layer.make(request.model, layer.provider)
-    said = spoken(Written().plan(request.model, request.messages).fresh, dialect.kind, dialect.system)
-    for streams in (False, True):
-        held = PASSAGE.set(_Stage(dialect, streams))
-        try:
-            await response(model, said, request, dialect, _unheard if streams else None)
-        finally:
-            PASSAGE.reset(held)
+def written_ahead(dialect: Dialect, model: Any, plan: Plan, written: Written) -> None:
+    """Have the library write a long past, to be kept. It takes a fraction of a millisecond for each message, which adds
+    up: call it in a thread. Where it fails, the request itself will."""
+    request = Request(plan.model, "", plan.messages)
+    with suppress(Exception):
+        stage = asyncio.run(_staged(dialect, model, plan, request, False))
+        spliced(plan, dialect.messages(stage.body[dialect.conversation]), dialect.model_role, written)
+
+
+async def _staged(dialect: Dialect, model: Any, plan: Plan, request: Request, streams: bool) -> _Stage:
+    stage = _Stage(dialect, streams)
+    held = PASSAGE.set(stage)
+    try:
+        said = spoken(plan.fresh, dialect.kind, dialect.system)
+        await response(model, said, request, dialect, _unheard if streams else None)
+    finally:
+        PASSAGE.reset(held)
+    return stage
 
 
 class _Stage:
     """A passage that leads nowhere: it answers with a text and a call."""
 
     def __init__(self, dialect: Dialect, streams: bool) -> None:
+        self.body: dict[str, Any] = {}
         self._dialect = dialect
         self._streams = streams
 
     async def send(self, made: Any) -> Any:
         from httpx2 import Response
 
+        self.body = json.loads(await made.aread())
         answer = self._dialect.told([Piece("text", "x"), Piece("call")], [Call("x", "x", "{}")], Notes())
         if self._streams:
             events = b"".join(map(written_event, self._dialect.events(answer, Notes())))

@@ -11,7 +11,7 @@ from typing import Any
 
 from vancetope.backends.base import OnPiece, Request
 from vancetope.backends.direct.anthropic import Anthropic
-from vancetope.backends.direct.asking import rehearsed, response
+from vancetope.backends.direct.asking import rehearsed, response, written_ahead
 from vancetope.backends.direct.dialect import Dialect
 from vancetope.backends.direct.extras import Kind, loaded, made, missing_extra
 from vancetope.backends.direct.gemini import Gemini
@@ -27,6 +27,8 @@ from vancetope.backends.openai.profiles import at_host
 from vancetope.backends.resilience import ATTEMPTS, Circuits, Course, persist
 from vancetope.errors import ConfigError, ModelError, Unreachable, VancetopeError
 from vancetope.messages import Reply
+
+LONG = 60  # turns that the library does not write on the event loop
 
 Wire = Callable[[str, Any], None]
 
@@ -82,6 +84,9 @@ class Direct:
         where = Where(self.profile, self._origin.address, " ".join(request.model.split())[:100], self._secrets)
         course = Course(where, request.timeout, on_piece, request.on_send)
         model = await self._model(request.model, course)
+        if len(plan.fresh) > LONG:
+            await asyncio.to_thread(written_ahead, self._dialect, model, plan, self._written)
+            plan = self._written.plan(request.model, request.messages)
         said = spoken(plan.fresh, self._dialect.kind, self._dialect.system)
         once = partial(self._attempt, request, model, plan, said, where, course, on_piece is not None)
         return await persist(course, self._circuits.of(request.model), once, self._attempts)

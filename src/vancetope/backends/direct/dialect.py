@@ -70,7 +70,8 @@ class Notes:
 
 class Dialect(Protocol):
     """One API. `system` is the library's name for it, `conversation` the member of a request that holds the messages,
-    `model_role` the role of the model in it, `versions` the paths that a base URL may end in and need not."""
+    `model_role` the role of the model in it, `versions` a pattern of the
+    paths that a base URL may end in and need not."""
 
     @property
     def kind(self) -> Kind: ...

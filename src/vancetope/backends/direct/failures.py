@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from vancetope.backends.openai import failures as shared
-from vancetope.backends.openai.failures import QuotaSpent, Where, said_in
+from vancetope.backends.openai.failures import QuotaSpent, Where, broken, said_in
 from vancetope.backends.openai.waiting import retry_after
-from vancetope.errors import AuthRefused, ContextTooLong, ModelError, RequestRejected
+from vancetope.errors import AuthRefused, ContextTooLong, ModelError, ReplyBroken, RequestRejected
 
 # The status that a failure inside a stream would have had, by its type (Anthropic) or status (Gemini).
 _STATUS = {
@@ -62,6 +62,17 @@ def failed_inside(where: Where, error: object) -> ModelError:
     for name in ("type", "status"):
         status = status or _STATUS.get(str(fields.get(name)).lower())
     return failed(where, status or 500, json.dumps({"error": error}, default=str), {})
+
+
+def not_json(where: Where, body: str, *, streams: bool) -> ReplyBroken:
+    """The error for an answer of status 200 that is not JSON, and no stream where one was asked for."""
+    begun = body.lstrip()
+    what = said_in(None, body, where.secrets) if begun else ""
+    told = f": {what}" if what else ""
+    kind = "an empty page" if not begun else "a web page" if begun.startswith("<") else "no JSON"
+    if not streams and begun.startswith(("data:", "event:", ":")):
+        kind = "a stream where none was asked for"
+    return broken(where, f"answers with {kind}{told}. Check the base URL.")
 
 
 def _known(where: Where, status: int, words: str, said: str) -> ModelError | None:

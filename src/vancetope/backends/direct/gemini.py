@@ -59,7 +59,7 @@ class Gemini:
     system: str = "google"
     conversation: str = "contents"
     model_role: str = "model"
-    versions: str = "/v1beta"
+    versions: str = "/v1(?:beta)?"
     profile: Profile = PROFILE
     ours: frozenset[str] = frozenset()
 

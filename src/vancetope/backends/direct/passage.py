@@ -14,7 +14,7 @@ import httpx
 
 from vancetope.backends.base import Request
 from vancetope.backends.direct.dialect import Dialect, Event, Failure, NoReply, Notes, merged
-from vancetope.backends.direct.failures import failed, failed_inside
+from vancetope.backends.direct.failures import failed, failed_inside, not_json
 from vancetope.backends.direct.splice import Plan, Written, spliced
 from vancetope.backends.openai.client import (
     ENOUGH,
@@ -24,7 +24,7 @@ from vancetope.backends.openai.client import (
     STREAM_BEGINS,
 )
 from vancetope.backends.openai.course import AFTER_DONE, AFTER_FINISH
-from vancetope.backends.openai.failures import Where, broken, lost, not_json
+from vancetope.backends.openai.failures import Where, broken, lost
 from vancetope.backends.openai.mask import mask
 from vancetope.backends.openai.pool import Origin, Pool
 from vancetope.backends.openai.sse import DONE, EventReader, values
@@ -138,7 +138,7 @@ class Passage:
             self.data = json.loads(text)
         except (ValueError, RecursionError):
             self.show("reply", text)
-            raise not_json(self.where, text) from None
+            raise not_json(self.where, text, streams=self.streams) from None
         self.show("reply", self.data)
         try:
             return read(self.data, self.notes)
