@@ -193,18 +193,30 @@ aliases:
 
 
 @pytest.mark.parametrize("agreed", [None, *subsets(*KEYS.values())])
-def test_a_key_that_was_found_pays_for_a_stand_in_only_where_that_was_agreed_to(
-    agreed: tuple[str, ...] | None, installed: Installed, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("alias", ["deep", None])
+def test_a_key_that_was_found_pays_only_where_that_was_agreed_to(
+    alias: str | None, agreed: tuple[str, ...] | None, installed: Installed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    installed(["anthropic", "gemini"])
+    installed(["anthropic", "gemini", "local"])
     for each in KEYS.values():
         monkeypatch.setenv(each, SECRET)
-    chosen = choose("deep", None, settings_from({}), agreed=agreed)
-    allowed = KEYS.values() if agreed is None else agreed
-    assert chosen.key_variable == KEYS["openai"]
-    assert [each.key_variable for each in chosen.fallbacks] == [
-        each for each in list(KEYS.values())[1:] if each in allowed
-    ]
+    chosen = choose(alias, None, settings_from({}), agreed=agreed)
+    allowed = list(KEYS.values()) if agreed is None else list(agreed)
+    assert chosen.key_variable == (allowed[0] if allowed else None)
+    assert [each.key_variable for each in chosen.fallbacks] == (allowed[1:] if alias else [])
+    assert (chosen.kind == "local") == (not allowed)
+
+
+def test_where_nothing_was_agreed_to_and_nothing_else_is_there_that_is_said(
+    installed: Installed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed([])
+    monkeypatch.setenv("OPENAI_API_KEY", SECRET)
+    with pytest.raises(
+        ConfigError, match=r"openai:gpt-5.2 would be paid by the key in OPENAI_API_KEY, which nobody agreed"
+    ):
+        choose("deep", None, settings_from({}), agreed=())
+    assert choose("openai:gpt-5", None, settings_from({}), agreed=()).info.name == "gpt-5"
 
 
 def test_what_the_project_names_itself_needs_nobody_to_agree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -279,3 +279,4 @@ def test_the_default_says_what_is_assumed_of_a_model_that_is_not_known(monkeypat
     assert "· the catalogue does not know ollama:qwen3:4b; assumed: " in cli("models", "--no-probe").out
     found = json.loads(cli("models", "--no-probe", "--json").out)
     assert len(found["notices"]) == 1
+    assert found["fallbacks"] == []

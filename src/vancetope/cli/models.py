@@ -53,6 +53,7 @@ def models(*, probe: bool, as_json: bool) -> int:
             {
                 "default": None if choice is None else {"model": choice.info.id, "why": str(choice)},
                 "problem": problem,
+                "fallbacks": [] if choice is None else [each.info.id for each in choice.fallbacks],
                 "notices": [] if choice is None else list(choice.notices),
                 "ways": [plain(each) for each in ways],
                 "aliases": [plain(each) for each in stands],
