@@ -249,7 +249,14 @@ def _variables(said: Said, info: ModelInfo, rules: Rules, enforcement: Enforceme
     recipe = said.recipe
     budget = said.of("budget")
     in_force = {key: said.of(key) for key in Params.model_fields}
-    in_force |= {"turnEnd": rules.turn_end, "budget": budget.model_dump() if budget else None}
+    in_force |= {
+        "turnEnd": rules.turn_end,
+        "role": rules.role,
+        "maxIterations": rules.iterations,
+        "maxValidationCorrections": rules.corrections,
+        "validation": rules.validation,
+        "budget": budget.model_dump() if budget else None,
+    }
     return {
         "tier": info.tier,
         "model": info.name,
