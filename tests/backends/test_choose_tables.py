@@ -286,6 +286,14 @@ def test_a_server_of_ones_own_at_a_hosted_address_is_no_surprise(monkeypatch: py
     assert not chosen.paid_by_surprise
 
 
+@pytest.mark.parametrize(
+    ("kind", "key", "is_surprise"), [("openai", "k", True), ("ollama", "k", False), ("openai", None, False)]
+)
+def test_only_a_hosted_model_with_a_key_costs_money_by_surprise(kind: str, key: str | None, is_surprise: bool) -> None:
+    info = catalogue().lookup(kind, "model")
+    assert Choice(info, "recipe", key=key, kind=kind, is_picked=True).paid_by_surprise is is_surprise
+
+
 # Keys and addresses.
 
 
