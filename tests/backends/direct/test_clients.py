@@ -6,6 +6,7 @@ import asyncio
 import json
 import subprocess
 import sys
+import threading
 import traceback
 from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
@@ -30,7 +31,7 @@ from tests.backends.direct.apis import (
 )
 from tests.backends.openai_raw import HOLD, STREAM, Answer, Asked, answer, chunked, serving, serving_in_a_thread
 from vancetope.backends.direct import Direct, Kind, connect, extras, missing_extra, warm
-from vancetope.errors import AuthRefused, ConfigError, MissingExtra, ModelError
+from vancetope.errors import AuthRefused, ConfigError, MissingExtra, ModelError, Unreachable
 from vancetope.messages import Assistant, Call, Result, User
 
 
@@ -92,6 +93,19 @@ async def test_the_library_is_loaded_in_a_thread_and_once(kind: Kind) -> None:
     async with serving(given(kind, HELLO)) as server:
         await replied(kind, server)
     assert extras._LAYERS[kind] is layer
+
+
+@BOTH
+async def test_loading_the_library_counts_to_the_time_of_the_call(kind: Kind, monkeypatch: pytest.MonkeyPatch) -> None:
+    release = threading.Event()
+    monkeypatch.setattr(extras, "_LAYERS", {})
+    monkeypatch.setattr(extras, "_load", lambda *given: release.wait(5))
+    async with serving(given(kind, HELLO)) as server:
+        error = await ask(kind, server, asked(kind, timeout=0.1))
+        release.set()
+        assert isinstance(error, Unreachable)
+        assert "was not loaded within 0.1 s" in str(error)
+        assert (error.requests, server.asked) == (0, [])
 
 
 @BOTH

@@ -351,3 +351,18 @@ def _unmarked(message: Any) -> Any:
         **message,
         "content": [{k: v for k, v in each.items() if k != "cache_control"} for each in message["content"]],
     }
+
+
+@BOTH
+@WAYS
+@pytest.mark.parametrize("limit", [21_333, 64_000, 200_000])
+async def test_a_high_limit_changes_nothing_of_how_the_answer_comes(kind: Kind, limit: int, streams: bool) -> None:
+    async with serving(given(kind, HELLO, streams=streams)) as server:
+        reply = await replied(kind, server, asked(kind, max_tokens=limit), streams=streams)
+        assert (reply.text, reply.limit) == ("Hello", limit)
+
+
+async def test_a_budget_for_thinking_leaves_room_for_geminis_answer() -> None:
+    for limit, budget in ((65_536, 24_576), (4096, 3072), (500, 128)):
+        body = await body_of("gemini", asked("gemini", thinking="high", max_tokens=limit))
+        assert body["generationConfig"]["thinkingConfig"]["thinkingBudget"] == budget

@@ -23,6 +23,8 @@ from vancetope.models.catalogue import catalogue
 UNNAMED = "_unnamed_"
 """Stands for a name that a model left out: the library takes no call without one."""
 
+ROOM = 1024  # tokens that a budget for thinking leaves for the answer
+LEAST = 128  # the smallest budget that every model takes which thinks
 GOES_ON = "CONTINUATION"  # the library asks for the rest by itself
 
 _FINISH = {
@@ -93,7 +95,7 @@ class Gemini:
         for tool in body.get("tools", ()):
             tool["functionDeclarations"] = [_spelt(each) for each in tool.get("functionDeclarations", ())]
         if thinking := record(body.get("generationConfig")).get("thinkingConfig"):
-            body["generationConfig"]["thinkingConfig"] = _spelt(thinking)
+            body["generationConfig"]["thinkingConfig"] = _fitting(_spelt(thinking), request.settings.max_tokens)
         return body
 
     def messages(self, made: Sequence[Any]) -> Sequence[Any]:
@@ -187,6 +189,14 @@ def _made(make: Any, name: str, provider: Any) -> Any:
 def _spelt(fields: Mapping[str, Any]) -> dict[str, Any]:
     """The object with the names of its own members as the API spells them."""
     return {re.sub(r"_([a-z])", lambda found: found[1].upper(), name): value for name, value in fields.items()}
+
+
+def _fitting(thinking: dict[str, Any], limit: int | None) -> dict[str, Any]:
+    """Thinking whose budget leaves room for the answer: the limit bounds both."""
+    budget = thinking.get("thinkingBudget")
+    if limit is None or not isinstance(budget, int):
+        return thinking
+    return {**thinking, "thinkingBudget": min(budget, max(limit - ROOM, LEAST))}
 
 
 def _chunk(data: Mapping[str, Any], notes: Notes) -> dict[str, Any]:
