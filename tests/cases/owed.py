@@ -39,7 +39,7 @@ class Row:
 ROWS = 83
 ROWS_WITH_TESTS = 73
 ROWS_OWED_WHOLLY_LATER = 10
-TESTS = 204
+TESTS = 235
 
 TABLE: Mapping[str, Row] = {
     "C01": Row(
@@ -67,6 +67,9 @@ TABLE: Mapping[str, Row] = {
             "test_c04_an_open_turn_with_thinking_only_is_sampled_again_unchanged",
             "test_c04_three_open_replies_in_a_row_are_enough",
             "test_c04_open_replies_count_against_the_cap",
+            "test_c04_a_paused_turn_of_anthropic_is_sampled_again_with_nothing_of_ours",
+            "test_c04_paused_replies_of_anthropic_count_against_the_cap",
+            "test_c04_gemini_has_no_word_for_it_so_such_a_text_is_narration",
         ),
     ),
     "C06": Row(
@@ -153,7 +156,10 @@ TABLE: Mapping[str, Row] = {
         ),
     ),
     "C22": Row(
-        tests=("test_c22_after_any_reply_every_call_has_exactly_one_result",),
+        tests=(
+            "test_c22_after_any_reply_every_call_has_exactly_one_result",
+            "test_c22_no_reply_of_any_provider_leaves_a_call_without_its_one_result",
+        ),
     ),
     "C24": Row(
         tests=("test_c24_delivery_happens_at_acceptance_and_only_then",),
@@ -164,6 +170,7 @@ TABLE: Mapping[str, Row] = {
             "test_c25_an_action_as_text_beside_a_call_does_not_count_on_a_constrained_server",
             "test_c25_in_a_question_calls_win_over_a_valid_answer_beside_them",
             "test_c25_an_answer_that_always_comes_with_calls_is_asked_for_alone_in_the_end",
+            "test_c25_a_json_text_beside_a_call_is_no_answer_over_their_apis_either",
         ),
     ),
     "C26": Row(
@@ -185,6 +192,10 @@ TABLE: Mapping[str, Row] = {
             "test_c29_one_unreadable_call_costs_one_correction",
             "test_c29_text_of_a_reply_with_an_unreadable_call_is_kept_as_best_text",
             "test_c29_a_finish_that_nobody_knows_is_no_success_by_itself",
+            "test_c29_a_call_that_gemini_could_not_read_is_never_a_success",
+            "test_c29_one_call_that_gemini_could_not_read_costs_one_correction",
+            "test_c29_no_finish_that_google_names_makes_a_success_of_nothing",
+            "test_c29_no_finish_that_anthropic_names_or_does_not_name_makes_a_success_of_nothing",
         ),
     ),
     "C30": Row(
@@ -192,6 +203,7 @@ TABLE: Mapping[str, Row] = {
             "test_c30_nothing_after_a_result_costs_one_more_request_at_once",
             "test_c30_nothing_twice_is_the_end",
             "test_c30_without_corrections_nothing_is_the_end_at_once",
+            "test_c30_a_stop_without_parts_after_a_result_costs_one_more_request_at_once",
         ),
     ),
     "C32": Row(
@@ -200,6 +212,8 @@ TABLE: Mapping[str, Row] = {
             "test_c32_nothing_and_something_by_turns_is_bounded_by_the_corrections",
             "test_c32_near_the_limit_of_the_window_old_turns_make_room_before_anything_is_asked",
             "test_c32_calls_that_are_promised_and_never_come_end_the_turn",
+            "test_c32_anthropic_and_gemini_that_never_say_anything_are_asked_twice_and_no_more",
+            "test_c32_what_does_not_fit_in_a_providers_own_words_is_not_asked_again",
         ),
         why="the design leaves old turns out as a whole instead of compacting them: nothing to wait for",
     ),
@@ -256,26 +270,37 @@ TABLE: Mapping[str, Row] = {
             "test_c40_the_last_round_offers_respond_alone_says_why_and_keeps_the_best_text",
             "test_c40_whatever_comes_in_the_last_round_is_the_last_thing_asked",
             "test_c40_under_natural_the_last_round_has_no_tools",
+            "test_c40_at_the_cap_respond_alone_is_offered_and_forced_in_the_providers_own_words",
         ),
     ),
     "C41": Row(
         tests=(
             "test_c41_a_forced_choice_is_for_one_request_and_the_next_turn_is_free_again",
             "test_c41_corrections_never_force_anything",
+            "test_c41_a_choice_that_was_forced_on_a_provider_is_for_one_request",
         ),
     ),
     "C42": Row(
-        tests=("test_c42_at_the_cap_no_work_tool_is_forced_offered_or_run",),
+        tests=(
+            "test_c42_at_the_cap_no_work_tool_is_forced_offered_or_run",
+            "test_c42_at_the_cap_no_work_tool_is_forced_on_a_provider_or_run",
+        ),
     ),
     "C43": Row(
         tests=(
             "test_c43_a_schema_for_the_text_never_stands_beside_tools",
             "test_c43_the_callers_schema_is_sent_only_where_no_tool_can_be_called",
             "test_c43_a_chat_turn_with_the_same_tools_never_sends_a_schema_beside_them",
+            "test_c43_no_schema_stands_beside_tools_in_a_request_to_a_provider",
         ),
     ),
     "C45": Row(
-        tests=("test_c45_where_a_server_refuses_forced_choices_none_is_sent",),
+        tests=(
+            "test_c45_where_a_server_refuses_forced_choices_none_is_sent",
+            "test_c45_where_anthropic_refuses_forcing_beside_thinking_nothing_is_forced",
+            "test_c45_models_of_anthropic_that_take_no_forced_choice_get_none",
+            "test_c45_no_model_of_the_catalogue_is_asked_for_what_its_api_refuses_beside_thinking",
+        ),
         later=(PROVIDERS,),
         why="servers of the catalogue that refuse forcing here; thinking beside forcing later",
     ),
@@ -286,12 +311,15 @@ TABLE: Mapping[str, Row] = {
             "test_c46_a_cut_after_progress_counts_anew",
             "test_c46_whole_calls_of_a_cut_reply_run_and_only_the_cut_one_is_told",
             "test_c46_a_message_that_was_cut_is_never_delivered",
+            "test_c46_a_limit_of_a_provider_in_the_middle_of_anything_is_called_a_cut",
+            "test_c46_cut_twice_by_a_provider_is_a_failure_of_its_own",
         ),
     ),
     "C47": Row(
         tests=(
             "test_c47_a_correction_that_is_answered_by_nothing_costs_at_most_one_more_request",
             "test_c47_with_the_default_budget_the_turn_is_over_even_sooner",
+            "test_c47_a_correction_that_gemini_or_anthropic_answers_with_nothing_costs_one_more_request",
         ),
     ),
     "C48": Row(
@@ -306,7 +334,13 @@ TABLE: Mapping[str, Row] = {
         ),
     ),
     "C51": Row(
-        tests=("test_c51_every_field_of_a_servers_reply_reaches_the_turn",),
+        tests=(
+            "test_c51_every_field_of_a_servers_reply_reaches_the_turn",
+            "test_c51_every_field_of_a_reply_of_anthropic_and_gemini_reaches_the_engine",
+            "test_c51_why_a_reply_ended_reaches_the_engine",
+            "test_c51_what_is_streamed_is_what_the_reply_says",
+            "test_c51_thinking_that_was_signed_goes_back_while_its_turn_runs_and_not_later",
+        ),
         later=(COMMAND_LINES,),
         why="our OpenAI-compatible client here; each command line later",
     ),
@@ -358,6 +392,7 @@ TABLE: Mapping[str, Row] = {
         tests=(
             "test_c61_whatever_ids_a_provider_gives_ours_are_unique_for_ever",
             "test_c61_a_history_of_another_process_does_not_collide_with_new_ids",
+            "test_c61_whatever_ids_anthropic_or_gemini_give_ours_are_unique_for_ever",
         ),
     ),
     "C62": Row(
@@ -409,6 +444,7 @@ TABLE: Mapping[str, Row] = {
         tests=(
             "test_c72_a_stop_in_a_batch_keeps_the_rest_of_it_from_starting",
             "test_c72_no_call_of_a_refused_reply_runs",
+            "test_c72_no_call_of_a_reply_that_anthropic_or_gemini_refused_runs",
         ),
     ),
     "C74": Row(
@@ -470,6 +506,7 @@ TABLE: Mapping[str, Row] = {
             "test_c83_a_value_that_may_be_text_is_never_decoded",
             "test_c83_whole_arguments_in_another_dress_are_understood",
             "test_c83_only_one_level_is_decoded",
+            "test_c83_arguments_that_came_as_an_object_with_texts_in_it_are_decoded_once",
         ),
     ),
     "C84": Row(
@@ -565,6 +602,7 @@ TABLE: Mapping[str, Row] = {
             "test_c99_a_message_arrives_the_same_in_packets_of_any_size",
             "test_c99_arguments_never_leak_into_the_narration",
             "test_c99_an_action_text_is_not_shown_as_narration",
+            "test_c99_a_message_of_any_provider_arrives_the_same_in_every_chunking",
         ),
     ),
     "C101": Row(
@@ -581,6 +619,7 @@ TABLE: Mapping[str, Row] = {
             "test_c102_a_cap_that_allows_nothing_is_refused",
             "test_c102_when_time_is_up_one_last_request_asks_for_the_answer",
             "test_c102_a_model_that_falls_silent_is_asked_once_more_and_then_given_up",
+            "test_c102_a_provider_whose_model_ignores_the_cap_leaves_its_work_its_words_and_a_reason",
         ),
     ),
     "C103": Row(
