@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 import vancetope as vt
 from tests.harness import get_time
+from vancetope.asked import Asked
 from vancetope.backends.scripted import ScriptedBackend, respond
 from vancetope.context import Patience
 from vancetope.errors import ConfigError
 from vancetope.messages import Assistant, Call, Text
+from vancetope.models.base import ModelInfo
+from vancetope.prepare import prepare
 from vancetope.recipes.recipe import Params
 
 ODD: dict[str, dict[str, Any]] = {
@@ -39,6 +43,7 @@ ODD: dict[str, dict[str, Any]] = {
     "a budget of text": {"budget": vt.Budget(tokens="5")},  # type: ignore[arg-type]
     "patience as text": {"patience": Patience(turn="5")},  # type: ignore[arg-type]
     "endless patience": {"deadline": float("inf")},
+    "thinking of no known strength": {"model_settings": {"thinking": "hard"}},
     "a seed between numbers": {"model_settings": {"seed": 1.5}},
     "extra null": {"model_settings": vt.ModelSettings(extra=None)},  # type: ignore[arg-type]
     "a class as model": {"model": ScriptedBackend},
@@ -103,3 +108,40 @@ async def test_a_part_that_the_model_cannot_see_is_refused_before_any_request(pa
     with pytest.raises(ConfigError, match="cannot see images and files"):
         await vt.ask(["Look.", part], model=model)
     assert model.requests == []
+
+
+KNOWN = ModelInfo(provider="custom", name="known")
+
+
+class Known(ScriptedBackend):
+    """A model of which this is known."""
+
+    def __init__(self, info: ModelInfo) -> None:
+        super().__init__([respond("x")])
+        self.info = info
+
+
+def thinking_of(info: ModelInfo, **asked: Any) -> Any:
+    return prepare(Asked(model=Known(info), **asked)).ways[0].settings.thinking
+
+
+def test_a_model_that_cannot_think_is_only_told_to_where_its_caller_insists() -> None:
+    recipe = vt.Recipe(params=Params(thinking="high"))
+    assert thinking_of(KNOWN, recipe=recipe) is None
+    assert thinking_of(replace(KNOWN, thinking="yes"), recipe=recipe) == "high"
+    assert thinking_of(replace(KNOWN, known=False), recipe=recipe) == "high"
+    assert thinking_of(KNOWN, model_settings={"thinking": "off"}) is None
+    with pytest.raises(ConfigError, match=r"custom:known cannot think; leave model_settings\.thinking out"):
+        thinking_of(KNOWN, model_settings={"thinking": "low"})
+
+
+def test_what_a_model_does_not_take_is_left_out_and_said() -> None:
+    model = Known(replace(KNOWN, quirks=("no_temperature", "no_seed")))
+    prepared = prepare(Asked(model=model, model_settings={"temperature": 0.5, "seed": 1, "max_tokens": 9}))
+    settings = prepared.ways[0].settings
+    assert (settings.temperature, settings.seed, settings.max_tokens) == (None, None, 9)
+    assert prepared.notices == (
+        "custom:known takes no temperature; it is left out",
+        "custom:known takes no seed; it is left out",
+    )
+    assert prepare(Asked(model=model)).notices == ()

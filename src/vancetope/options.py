@@ -11,7 +11,7 @@ from typing import Annotated, Any, get_args
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
-from vancetope.backends.base import ModelSettings
+from vancetope.backends.base import ModelSettings, Thinking
 from vancetope.context import Budget, Patience
 from vancetope.errors import ConfigError
 from vancetope.messages import Message
@@ -164,6 +164,7 @@ MODEL_SETTINGS: Mapping[str, Kind] = {
     "temperature": or_null(Kind("a number, 0 or more", lambda value: _is_number(value) and 0 <= value < inf)),
     "max_tokens": or_null(TOKENS),
     "seed": or_null(whole(-inf)),
+    "thinking": or_null(one_of(*get_args(Thinking))),
     "extra": Kind(
         "a mapping with texts as keys",
         lambda value: isinstance(value, Mapping) and all(map(is_text, value)),

@@ -192,7 +192,12 @@ def _prepared(asked: Asked) -> Prepared:
         patience=_patience(asked),
         greeting=said.params.greeting or recipe.params.greeting or "",
         max_attempts=said.of("maxAttempts"),
-        notices=(*settings.notices, *(choice.notices if choice else ()), *having.notices),
+        notices=(
+            *settings.notices,
+            *(choice.notices if choice else ()),
+            *having.notices,
+            *_left_out(asked, said, info),
+        ),
         variables=_variables(said, info, rules, enforcement, asked.lang),
         instructions=asked.instructions,
         deps=asked.deps,
@@ -331,13 +336,7 @@ def _output_cap(info: ModelInfo) -> int:
 def _model_settings(asked: Asked, said: Said, info: ModelInfo) -> ModelSettings:
     """How this model is to write: what its server refuses is left out, and one that cannot think is not asked to unless
     the caller says so. Raises `ConfigError` then."""
-    given = asked.model_settings
-    if given is None or isinstance(given, ModelSettings):
-        own = given or ModelSettings()
-    else:
-        known = {name: given[name] for name in ("temperature", "max_tokens", "seed", "thinking") if name in given}
-        own = ModelSettings(**known, extra={key: value for key, value in given.items() if key not in known})
-    check(own, MODEL_SETTINGS, "model_settings.")
+    own = _own_settings(asked)
     if own.thinking not in (None, "off") and info.known and info.thinking == "no":
         raise ConfigError(f"{info.id} cannot think; leave model_settings.thinking out, or use a model that can")
     temperature = said.of("temperature", own.temperature)
@@ -351,6 +350,29 @@ def _model_settings(asked: Asked, said: Said, info: ModelInfo) -> ModelSettings:
         seed=None if "no_seed" in info.quirks else own.seed,
         max_tokens=said.of("maxTokens", own.max_tokens),
         thinking=None if info.known and info.thinking == "no" else said.of("thinking", own.thinking),
+    )
+
+
+def _own_settings(asked: Asked) -> ModelSettings:
+    """What the caller says about sampling. Raises `ConfigError` for what cannot be."""
+    given = asked.model_settings
+    if given is None or isinstance(given, ModelSettings):
+        own = given or ModelSettings()
+    else:
+        known = {name: given[name] for name in ("temperature", "max_tokens", "seed", "thinking") if name in given}
+        own = ModelSettings(**known, extra={key: value for key, value in given.items() if key not in known})
+    check(own, MODEL_SETTINGS, "model_settings.")
+    return own
+
+
+def _left_out(asked: Asked, said: Said, info: ModelInfo) -> tuple[str, ...]:
+    """What was said about sampling and is not sent, because the model's server would refuse the whole request."""
+    own = _own_settings(asked)
+    wanted = {"temperature": said.of("temperature", own.temperature), "seed": own.seed}
+    return tuple(
+        f"{info.id} takes no {name}; it is left out"
+        for name, value in wanted.items()
+        if value is not None and f"no_{name}" in info.quirks
     )
 
 
