@@ -83,10 +83,7 @@ class Direct:
             raise ConfigError("there is nothing to send: the conversation holds no message that says anything")
         where = Where(self.profile, self._origin.address, " ".join(request.model.split())[:100], self._secrets)
         course = Course(where, request.timeout, on_piece, request.on_send)
-        model = await self._model(request.model, course)
-        if len(plan.fresh) > LONG:
-            await asyncio.to_thread(written_ahead, self._dialect, model, plan, self._written)
-            plan = self._written.plan(request.model, request.messages)
+        model, plan = await self._prepared(plan, course)
         said = spoken(plan.fresh, self._dialect.kind, self._dialect.system)
         once = partial(self._attempt, request, model, plan, said, where, course, on_piece is not None)
         return await persist(course, self._circuits.of(request.model), once, self._attempts)
@@ -95,13 +92,18 @@ class Direct:
         """Close the connections of the running event loop; those of another loop close when it ends."""
         await self._pools.aclose()
 
-    async def _model(self, name: str, course: Course) -> Any:
-        """The library's model. The library is loaded before the first, which takes seconds and counts like all else."""
+    async def _prepared(self, plan: Plan, course: Course) -> tuple[Any, Plan]:
+        """The library's model, and what it has still to write. All that takes long is done in a thread: loading the
+        library before its first request, and writing a long past. It counts to the time of the call."""
         try:
             async with asyncio.timeout(course.left):
-                return await made(self._dialect.kind, partial(rehearsed, self._dialect), name)
+                model = await made(self._dialect.kind, partial(rehearsed, self._dialect), plan.model)
+                if len(plan.fresh) > LONG:
+                    await asyncio.to_thread(written_ahead, self._dialect, model, plan, self._written)
+                    plan = self._written.plan(plan.model, plan.messages)
+                return model, plan
         except TimeoutError:
-            problem = Unreachable(f"{course.where}: the library for it was not loaded within {course.timeout:g} s")
+            problem = Unreachable(f"{course.where}: no request was ready within {course.timeout:g} s")
         problem.requests = 0
         raise problem
 

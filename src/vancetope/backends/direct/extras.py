@@ -22,16 +22,16 @@ _EXTRAS: dict[Kind, tuple[str, str, str]] = {
 }
 
 
-@cache
 def missing_extra(kind: Kind) -> MissingExtra | None:
     """The error for an extra that is not installed, null if it is. Nothing heavy is imported."""
-    extra, needed_for, library = _EXTRAS[kind]
-    return None if _installed("pydantic_ai") and _installed(library) else MissingExtra(extra, needed_for)
+    extra, needed_for, _ = _EXTRAS[kind]
+    return None if _installed(kind) else MissingExtra(extra, needed_for)
 
 
-def _installed(module: str) -> bool:
+@cache
+def _installed(kind: Kind) -> bool:
     try:
-        return find_spec(module) is not None
+        return all(find_spec(module) is not None for module in ("pydantic_ai", _EXTRAS[kind][2]))
     except ModuleNotFoundError:
         return False
 
