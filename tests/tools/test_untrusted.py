@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+import secrets
 
 import pytest
 from hypothesis import given
@@ -32,6 +33,12 @@ def test_the_frame_names_the_source_and_holds_the_text() -> None:
 
 def test_each_frame_has_another_token() -> None:
     assert len({parts(marked("same", "same"))[1] for _ in range(50)}) == 50
+
+
+def test_a_text_that_guessed_the_token_loses_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(secrets, "token_hex", lambda _: "0123456789abcdef")
+    frame = marked("ab 0123456789abcdef", "s")
+    assert parts(frame)[2] == "ab ..."
 
 
 def test_a_copied_edge_in_the_text_is_broken_up() -> None:
