@@ -39,7 +39,7 @@ class Row:
 ROWS = 83
 ROWS_WITH_TESTS = 73
 ROWS_OWED_WHOLLY_LATER = 10
-TESTS = 235
+TESTS = 248
 
 TABLE: Mapping[str, Row] = {
     "C01": Row(
@@ -384,6 +384,16 @@ TABLE: Mapping[str, Row] = {
             "test_c59_a_server_that_dies_in_the_middle_leaves_a_history_that_goes_on",
             "test_c59_a_history_with_an_orphan_is_refused_before_it_can_poison_a_request",
             "test_c59_a_history_that_ends_in_a_failure_goes_on",
+            "test_c59_after_an_interrupt_at_any_event_anthropic_and_gemini_take_the_next_request",
+            "test_c59_an_ask_of_a_provider_that_is_cancelled_at_any_event_leaves_nothing_running",
+            "test_c59_a_cancelled_request_of_a_provider_lets_go_of_its_connection_and_the_next_one_works",
+            "test_c59_an_interrupt_reaches_a_stream_of_a_provider_after_any_number_of_pieces",
+            "test_c59_interrupted_tools_have_results_that_anthropic_and_gemini_take",
+            "test_c59_an_interrupt_between_two_calls_leaves_both_a_provider_with_their_results",
+            "test_c59_a_provider_that_dies_in_the_middle_leaves_a_history_that_goes_on",
+            "test_c59_a_history_of_another_provider_is_one_that_anthropic_and_gemini_take",
+            "test_c59_a_history_goes_from_provider_to_provider_and_stays_one_that_each_takes",
+            "test_c59_an_interrupt_in_a_correction_of_a_provider_leaves_no_trace_of_it",
         ),
         later=(PROVIDERS,),
         why="what strict OpenAI-compatible servers refuse here; Anthropic and Gemini later",
@@ -403,6 +413,7 @@ TABLE: Mapping[str, Row] = {
         tests=(
             "test_c63_a_turn_that_had_its_answer_gives_the_same_text_again_without_the_model",
             "test_c63_a_turn_that_breaks_off_after_any_step_goes_on_behind_it",
+            "test_c63_a_turn_over_a_provider_gives_the_same_text_again_without_the_model",
         ),
         later=(STORE,),
         why="over a journal in memory here; through kill -9 later",
@@ -433,6 +444,8 @@ TABLE: Mapping[str, Row] = {
         tests=(
             "test_c71_a_replay_counts_nothing_twice",
             "test_c71_a_budget_that_was_kept_is_kept_in_a_replay",
+            "test_c71_a_replay_pays_nothing_twice_and_is_refused_nothing",
+            "test_c71_a_turn_that_goes_on_behind_a_break_pays_only_what_it_had_not",
         ),
         later=(
             STORE,
