@@ -10,7 +10,7 @@ import stamina
 
 from tests.backends.direct.apis import BOTH, KEY, MODEL, TOOLS, WAYS, asked
 from vancetope.backends.base import Request
-from vancetope.backends.direct import Direct, Kind
+from vancetope.backends.direct import Direct, Kind, warm
 from vancetope.backends.faults import KINDS, FaultServer, Given
 from vancetope.backends.scripted import call, calls, respond, say
 from vancetope.errors import ModelError
@@ -28,6 +28,7 @@ def at(kind: Kind, server: FaultServer, **options: Any) -> Direct:
 
 
 async def outcome(kind: Kind, given: Given, streams: bool, request: Request | None = None) -> Reply | ModelError:
+    await warm(kind)
     async with FaultServer([given]) as server:
         one = at(kind, server, attempts=1, idle_timeout=0.3)
         try:

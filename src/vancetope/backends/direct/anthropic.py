@@ -56,7 +56,8 @@ class Anthropic:
     """See `Dialect`.
 
     Prompt caching is on: marks stand behind the tools, the system prompt, the last message and the end of the request
-    before. `extra={"cache_control": None}` switches it off, another value of it is used for all marks.
+    before. `extra={"cache_control": None}` switches it off, another value of it is used for all marks. The API takes no
+    seed, and no temperature from a model that thinks: neither is sent then.
     """
 
     kind: Kind = "anthropic"
