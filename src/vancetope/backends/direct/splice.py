@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from bisect import bisect_left
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from vancetope.backends.direct.speech import Spoken, Turn, turns_of
@@ -44,7 +46,7 @@ class _Conversation:
                 same = position
                 break
         same = min(same, len(messages))
-        return sum(start < same for start in self.starts[1:])
+        return max(0, bisect_left(self.starts, same) - 1)
 
 
 class Written:
@@ -57,8 +59,7 @@ class Written:
     def plan(self, model: str, messages: tuple[Spoken, ...]) -> Plan:
         """What the library has to write of this conversation."""
         alike = self._kept.get((model, messages[0]), []) if messages else []
-        known = max(alike, key=lambda each: each.shared(messages), default=None)
-        count = known.shared(messages) if known else 0
+        count, known = max(((each.shared(messages), each) for each in alike), key=itemgetter(0), default=(0, None))
         if known is None or count == 0:
             turns, starts = turns_of(messages)
             return Plan(model, messages, (), tuple(turns), tuple(starts))
