@@ -106,6 +106,8 @@ BROKEN: list[tuple[str, Any, str]] = [
     ("thinking", ask(thinking=THINKING, max_tokens=1024), "max_tokens must be greater"),
     ("thinking", ask(thinking=THINKING, model="claude-opus-5"), "thinking.type.enabled is not supported"),
     ("thinking", ask(thinking={"type": "disabled"}, model="claude-opus-5-5"), "thinking.type.disabled is not"),
+    ("thinking", ask(thinking={"type": "disabled"}, model="claude-sonnet-5-5"), "thinking.type.disabled is not"),
+    ("thinking", ask(thinking={"type": "between_tools"}, model="claude-fable-5-1"), "thinking.type.between_tools"),
     ("thinking", ask(thinking=THINKING, temperature=0.5), "may only be 1"),
     ("thinking", ask(thinking=ADAPTIVE, top_k=5), "top_k may not"),
     ("thought_before_call", ask(assistant(use()), user(result()), thinking=THINKING), "start with a thinking block"),
@@ -145,6 +147,7 @@ async def test_a_request_that_anthropic_refuses_is_refused(rule: str, body: Any,
         ask(assistant(use()), user(result()), thinking=ADAPTIVE),
         ask(tool_choice={"type": "any"}, thinking=ADAPTIVE),
         ask(thinking={"type": "disabled"}, model="claude-opus-5"),
+        ask(thinking={"type": "between_tools"}, model="claude-sonnet-5-5"),
         ask(assistant(use()), user(result()), assistant("done"), user("more"), thinking=THINKING),
         ask(assistant(use()), user({"type": "tool_result", "tool_use_id": ID})),
         ask(tool_choice={"type": "tool", "name": "get_time", "disable_parallel_tool_use": True}, temperature=0),
@@ -158,6 +161,34 @@ async def test_a_request_that_anthropic_takes_is_taken(body: Any) -> None:
     async with FaultServer(["x"]) as server:
         assert (await hear(server, "anthropic", body)).status == 200
         assert server.violations == []
+
+
+BINDS = "claude-haiku-5-5"
+BETA = {"anthropic-beta": "other, thinking-binding-controls-2026-08-01"}
+DROPPED = {"type": "adaptive", "block_binding": {"prefix_mismatch_behavior": "drop_block"}}
+
+
+@BOTH
+async def test_newer_models_bind_their_thinking_to_what_was_said_before_it(stream: bool) -> None:
+    async with FaultServer([think("hmm", call("get_time")), *["x"] * 4], strict=False) as server:
+        told = await hear(server, "anthropic", ask(model=BINDS), stream=stream)
+        said = [assistant(thought(signed=told.signatures[0]), use()), user(result())]
+        marked = ask(*said, model=BINDS, system=[{**text("Be brief."), "cache_control": {"type": "ephemeral"}}])
+        await hear(server, "anthropic", marked)
+        assert server.violations == [], "marks of a cache are no change"
+        for changes in ({"system": "Be long."}, {"tools": [TOOL]}):
+            await hear(server, "anthropic", ask(*said, model=BINDS, **changes))
+        assert [(each.number, each.rule) for each in server.violations] == [(3, "binding"), (4, "binding")]
+        assert "bound to a different conversation" in server.violations[0].sentence
+        await hear(server, "anthropic", ask(*said, model=BINDS, tools=[TOOL], thinking=DROPPED), headers=BETA)
+        assert len(server.violations) == 2, "it may be dropped"
+
+
+async def test_what_a_beta_allows_needs_its_header() -> None:
+    async with FaultServer(["x"] * 2, strict=False) as server:
+        await hear(server, "anthropic", ask(model=BINDS, thinking=DROPPED))
+        await hear(server, "anthropic", ask(model=BINDS, thinking=DROPPED), headers=BETA)
+        assert [(each.number, each.rule) for each in server.violations] == [(1, "binding")]
 
 
 # The real client.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from base64 import b64decode
+from base64 import b64decode, b64encode
 from typing import Any
 
 import pytest
@@ -11,7 +11,7 @@ from tests.cases.playing import PROMPT, answer, brief, oslo, paris
 from tests.providers.providing import EVERY, MODELS, TOLD, WAYS, Provider, info, play
 from vancetope.backends.faults import KINDS, Asked
 from vancetope.backends.faults.asked import signature
-from vancetope.backends.faults.check_gemini import STAND_INS
+from vancetope.backends.faults.check_gemini import DIGEST, STAND_INS
 from vancetope.backends.scripted import calls, say, think
 from vancetope.events import UsageRecorded
 from vancetope.messages import Reply, Usage
@@ -22,7 +22,8 @@ THINKS: dict[str, Any] = {"model_settings": {"thinking": "medium", "max_tokens":
 
 
 def thought_in(asked: Asked) -> list[tuple[str, str]]:
-    """Every thought that goes back in this request, as (text, signature), in the provider's own fields."""
+    """Every thought that goes back in this request, as (text, signature), in the provider's own fields. Of signatures
+    that bind, only what is of the text itself."""
     found: list[tuple[str, str]] = []
     if asked.dialect == "anthropic":
         for message in asked.body["messages"]:
@@ -34,7 +35,7 @@ def thought_in(asked: Asked) -> list[tuple[str, str]]:
             signed = [each["thoughtSignature"] for each in content["parts"] if "thoughtSignature" in each]
             plain = (each.replace("-", "+").replace("_", "/") for each in signed)
             found += [("".join(texts), each) for each in plain if b64decode(each) not in STAND_INS]
-    return found
+    return [(text, b64encode(b64decode(signed)[:DIGEST]).decode()) for text, signed in found]
 
 
 @pytest.mark.parametrize("provider", ["anthropic", "gemini"])
@@ -82,6 +83,32 @@ async def test_nothing_of_thinking_is_asked_for_where_nobody_wants_it(provider: 
     body = played.requests[0].body
     assert "thinking" not in body
     assert "thinkingConfig" not in body.get("generationConfig", {})
+
+
+ANTHROPIC = [
+    "claude-haiku-5-5",
+    "claude-sonnet-5-5",
+    "claude-opus-5-5",
+    "claude-opus-5",
+    "claude-opus-4-6",
+    "claude-haiku-4-5",
+]
+GEMINI = ["gemini-3.8-flash", "gemini-3.1-pro-preview", "gemini-2.5-flash", "gemini-2.5-pro"]
+
+
+@pytest.mark.parametrize("level", ["off", "low", "medium", "high"])
+@pytest.mark.parametrize(
+    ("provider", "model"), [*(("anthropic", each) for each in ANTHROPIC), *(("gemini", each) for each in GEMINI)]
+)
+@pytest.mark.filterwarnings("ignore:The model .* is deprecated:DeprecationWarning")
+async def test_every_model_is_asked_to_think_as_its_provider_takes_it(
+    provider: Provider, model: str, level: str
+) -> None:
+    settings: dict[str, Any] = {"thinking": level}
+    played = await play([think("hm", paris), say("So."), brief], provider, True, model=model, model_settings=settings)
+    assert played.turn.outcome is Outcome.RESPOND
+    if level != "off" or info(provider, model).thinking != "always":
+        assert played.requests[0].thinking is (level != "off")
 
 
 # Tokens and money.

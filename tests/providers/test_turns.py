@@ -117,7 +117,9 @@ async def test_a_forced_end_that_is_ignored_is_taken_as_it_comes(provider: Provi
 THINKERS: list[tuple[Provider, str, str | None]] = [
     ("anthropic", "claude-haiku-4-5", None),  # a budget for thinking and a forced choice exclude each other
     ("anthropic", "claude-opus-5-5", None),  # takes no forced choice at all
+    ("anthropic", "claude-sonnet-5-5", None),
     ("anthropic", "claude-opus-5", "respond"),
+    ("anthropic", "claude-haiku-5-5", "respond"),  # its thinking is bound to the tools, which are others now
     ("gemini", "gemini-3.8-flash", "respond"),
     ("openai", "gpt-5-mini", "respond"),
 ]

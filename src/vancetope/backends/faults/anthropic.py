@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -23,6 +24,15 @@ ERRORS = {
     504: "timeout_error",
     529: "overloaded_error",
 }
+# Models that bind their thinking to what was said before it: system prompt, tools, messages.
+BINDING = (
+    "claude-fable-5-1",
+    "claude-fable-5-2",
+    "claude-mythos-5-2",
+    "claude-opus-5-5",
+    "claude-sonnet-5-5",
+    "claude-haiku-5-5",
+)
 CHOICES = {"auto": "auto", "any": "required", "none": "none"}
 FINISHES = {
     Finish.STOP: "end_turn",
@@ -81,6 +91,41 @@ def thinks(body: Mapping[str, Any]) -> bool:
     return isinstance(thinking, dict) and thinking.get("type") in ("enabled", "adaptive")
 
 
+def blocks(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """A message's blocks; a string is one block of text."""
+    content = message["content"]
+    return [{"type": "text", "text": content}] if isinstance(content, str) else content
+
+
+def of_kind(body: Mapping[str, Any], kind: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Every block of this type, and the number of its message."""
+    for at, message in enumerate(body["messages"]):
+        yield from ((at, block) for block in blocks(message) if block["type"] == kind)
+
+
+def prefix(body: Mapping[str, Any], messages: int | None = None) -> str:
+    """What a thought is bound to: system prompt, tools and so many messages (all of them), in one spelling. Marks of
+    a cache do not count."""
+    merged: list[dict[str, Any]] = []
+    for message in objects(body.get("messages"))[:messages]:
+        content = message.get("content")
+        blocks = [{"type": "text", "text": content}] if isinstance(content, str) else objects(content)
+        if merged and merged[-1]["role"] == message.get("role"):
+            merged[-1]["content"] += blocks
+        else:
+            merged.append({"role": message.get("role"), "content": list(blocks)})
+    said = {"system": text_of(body.get("system")), "tools": body.get("tools") or [], "messages": merged}
+    return json.dumps(_unmarked(said), sort_keys=True)
+
+
+def _unmarked(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_unmarked(each) for each in value]
+    if isinstance(value, dict):
+        return {key: _unmarked(each) for key, each in value.items() if key != "cache_control"}
+    return value
+
+
 def _messages(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """The one or more chat messages that a message is: results stand in messages of their own."""
     role, content = str(message.get("role")), message.get("content")
@@ -131,7 +176,7 @@ def whole(reply: Reply, asked: Asked, wire: Wire) -> dict[str, Any]:
     """The reply as one message."""
     content: list[dict[str, Any]] = []
     if reply.thinking:
-        content.append({"type": "thinking", "thinking": reply.thinking, "signature": signature(reply.thinking)})
+        content.append({"type": "thinking", "thinking": reply.thinking, "signature": _signature(reply, asked)})
     if reply.text or (wire.empty_block and not reply.calls):
         content.append({"type": "text", "text": reply.text, "citations": None})
     for index, each in enumerate(reply.calls):
@@ -168,7 +213,7 @@ def _blocks(reply: Reply, asked: Asked, wire: Wire) -> Iterator[Told]:
         key = (piece.kind, piece.index if isinstance(piece, CallPiece) else 0)
         if key != open_one:
             if open_one is not None:
-                yield from _stop(open_one[0], reply, index)
+                yield from _stop(open_one[0], reply, asked, index)
             open_one, index = key, index + 1
             start = {"type": "content_block_start", "index": index, "content_block": _start(key, reply, asked)}
             yield Told(start)
@@ -183,7 +228,7 @@ def _blocks(reply: Reply, asked: Asked, wire: Wire) -> Iterator[Told]:
         if any(delta.get(name) for name in ("thinking", "text", "partial_json")):
             yield Told({"type": "content_block_delta", "index": index, "delta": delta}, 1)
     if open_one is not None:
-        yield from _stop(open_one[0], reply, index)
+        yield from _stop(open_one[0], reply, asked, index)
 
 
 def _start(key: tuple[str, int], reply: Reply, asked: Asked) -> dict[str, Any]:
@@ -194,9 +239,13 @@ def _start(key: tuple[str, int], reply: Reply, asked: Asked) -> dict[str, Any]:
     return {"type": "text", "text": "", "citations": None}
 
 
-def _stop(kind: str, reply: Reply, index: int) -> Iterator[Told]:
+def _signature(reply: Reply, asked: Asked) -> str:
+    return signature(reply.thinking, prefix(asked.body) if asked.model.startswith(BINDING) else "")
+
+
+def _stop(kind: str, reply: Reply, asked: Asked, index: int) -> Iterator[Told]:
     if kind == "thinking":
-        signed = {"type": "signature_delta", "signature": signature(reply.thinking)}
+        signed = {"type": "signature_delta", "signature": _signature(reply, asked)}
         yield Told({"type": "content_block_delta", "index": index, "delta": signed})
     yield Told({"type": "content_block_stop", "index": index})
 

@@ -160,10 +160,14 @@ def parsed(arguments: str) -> Any:
         return arguments
 
 
-def signature(thinking: str) -> str:
-    """What this server signs thinking with, so that a changed thought is found when it comes back."""
-    digest = hashlib.sha256(thinking.encode("utf-8", "surrogatepass")).digest()
-    return base64.b64encode(digest).decode()
+def signature(thinking: str, prefix: str = "") -> str:
+    """What this server signs thinking with, so that a changed thought is found when it comes back; with a prefix, it
+    also binds the thought to what was said before it."""
+    return base64.b64encode(_digest(thinking) + (_digest(prefix) if prefix else b"")).decode()
+
+
+def _digest(text: str) -> bytes:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
 def sample(schema: Mapping[str, Any], depth: int = 0) -> Any:

@@ -6,8 +6,9 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
-from vancetope.backends.faults.anthropic import output_schema, thinks
-from vancetope.backends.faults.asked import objects, signature
+from vancetope.backends.faults.anthropic import blocks, of_kind, output_schema, thinks
+from vancetope.backends.faults.asked import objects
+from vancetope.backends.faults.check_thinking import ADAPTIVE, NEVER_FORCED, THINKING
 
 Body: TypeAlias = Mapping[str, Any]
 Rule: TypeAlias = Callable[[Body], Iterator[str]]
@@ -51,27 +52,6 @@ BLOCKS = {
 CALL_ID = re.compile(r"[a-zA-Z0-9_-]+")
 TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 CHOICES = ("auto", "any", "tool", "none")
-LEAST_BUDGET = 1024
-# Models by the beginning of their names: those that never take a forced choice, those that cannot be kept from
-# thinking, and those that think without a budget and sample as they like.
-NEVER_FORCED = (
-    "claude-fable-5-1",
-    "claude-fable-5-2",
-    "claude-mythos-5-1",
-    "claude-mythos-5-2",
-    "claude-opus-5-5",
-    "claude-sonnet-5-5",
-)
-ALWAYS_THINK = ("claude-fable-5", "claude-mythos-5", "claude-opus-5-5")
-ADAPTIVE = (
-    "claude-fable-5",
-    "claude-mythos-5",
-    "claude-opus-4-7",
-    "claude-opus-4-8",
-    "claude-opus-5",
-    "claude-sonnet-5",
-    "claude-haiku-5-5",
-)
 # Keywords of JSON Schema that an output format cannot have.
 NOT_IN_OUTPUT = frozenset(
     [
@@ -157,23 +137,12 @@ def _system_place(body: Body) -> Iterator[str]:
             yield f"messages.{at} is a system message; the system prompt is a parameter of its own"
 
 
-def blocks(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """A message's blocks; a string is one block of text."""
-    content = message["content"]
-    return [{"type": "text", "text": content}] if isinstance(content, str) else content
-
-
-def _of(body: Body, kind: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    for at, message in enumerate(body["messages"]):
-        yield from ((at, block) for block in blocks(message) if block["type"] == kind)
-
-
 def _not_empty(body: Body) -> Iterator[str]:
     for at, message in enumerate(body["messages"]):
         last = at == len(body["messages"]) - 1
         if not blocks(message) and not (last and message["role"] == "assistant"):
             yield f"messages.{at}: all messages must have content"
-    for at, block in _of(body, "text"):
+    for at, block in of_kind(body, "text"):
         if not block["text"]:
             yield f"messages.{at}: text content blocks must not be empty"
         elif not block["text"].strip():
@@ -208,7 +177,7 @@ def _results(body: Body) -> Iterator[str]:
 
 def _ids(body: Body) -> Iterator[str]:
     seen: set[str] = set()
-    for at, block in _of(body, "tool_use"):
+    for at, block in of_kind(body, "tool_use"):
         if not CALL_ID.fullmatch(block["id"]):
             yield f"messages.{at}: the tool_use id {block['id']!r} does not match ^[a-zA-Z0-9_-]+$"
         elif block["id"] in seen:
@@ -217,7 +186,7 @@ def _ids(body: Body) -> Iterator[str]:
 
 
 def _calls(body: Body) -> Iterator[str]:
-    for at, block in _of(body, "tool_use"):
+    for at, block in of_kind(body, "tool_use"):
         if not TOOL_NAME.fullmatch(block["name"]):
             yield f"messages.{at}: {block['name']!r} cannot be a tool's name"
         if not isinstance(block.get("input"), dict):
@@ -260,50 +229,6 @@ def _tool_choice(body: Body) -> Iterator[str]:
         yield "tool_choice forces a tool, which this model does not support"
     elif kind in ("any", "tool") and thinks(body) and body["thinking"]["type"] == "enabled":
         yield "thinking may not be enabled when tool_choice forces a tool"
-
-
-def _thinking(body: Body) -> Iterator[str]:
-    thinking = body.get("thinking")
-    if thinking is None:
-        return
-    kind = thinking.get("type") if isinstance(thinking, dict) else None
-    if kind not in ("enabled", "disabled", "adaptive"):
-        yield "thinking is none of enabled, disabled and adaptive"
-    if kind == "disabled" and body["model"].startswith((*ALWAYS_THINK, "claude-sonnet-5-5")):
-        yield "thinking.type.disabled is not supported for this model"
-    if not thinks(body):
-        return
-    if kind == "enabled" and body["model"].startswith(ADAPTIVE):
-        yield "thinking.type.enabled is not supported for this model, thinking.type.adaptive is"
-    elif kind == "enabled":
-        budget, limit = thinking.get("budget_tokens"), body.get("max_tokens")
-        if type(budget) is not int or budget < LEAST_BUDGET:
-            yield f"thinking.budget_tokens is not a whole number of at least {LEAST_BUDGET}"
-        elif isinstance(limit, int) and budget >= limit:
-            yield "max_tokens must be greater than thinking.budget_tokens"
-    if body.get("temperature", 1) != 1:
-        yield "temperature may only be 1 when thinking is enabled"
-    if "top_k" in body:
-        yield "top_k may not be set when thinking is enabled"
-
-
-def _thought_before_call(body: Body) -> Iterator[str]:
-    """Only for a fixed budget: with adaptive thinking an earlier reply may begin with anything."""
-    thinking = body.get("thinking")
-    if not isinstance(thinking, dict) or thinking.get("type") != "enabled":
-        return
-    said = [(at, blocks(each)) for at, each in enumerate(body["messages"]) if each["role"] == "assistant"]
-    if not said:
-        return
-    at, last = said[-1]
-    if any(block["type"] == "tool_use" for block in last) and last[0]["type"] not in ("thinking", "redacted_thinking"):
-        yield f"messages.{at}: with thinking, the last assistant message with calls must start with a thinking block"
-
-
-def _signatures(body: Body) -> Iterator[str]:
-    for at, block in _of(body, "thinking"):
-        if block.get("signature") != signature(block["thinking"]):
-            yield f"messages.{at}: invalid signature in a thinking block"
 
 
 def _output(body: Body) -> Iterator[str]:
@@ -356,9 +281,7 @@ RULES: Mapping[str, Rule] = {
     "calls": _calls,
     "tools": _tools,
     "tool_choice": _tool_choice,
-    "thinking": _thinking,
-    "thought_before_call": _thought_before_call,
-    "signatures": _signatures,
+    **THINKING,
     "output": _output,
     "settings": _settings,
 }

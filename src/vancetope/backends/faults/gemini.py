@@ -98,7 +98,7 @@ def form(body: Mapping[str, Any], path: str) -> dict[str, Any]:
     if (schema := response_schema(body)) is not None:
         made["response_format"] = {"type": "json_schema", "json_schema": {"name": "answer", "schema": schema}}
     thinking = _inside(body, "generationConfig", "thinkingConfig")
-    if thinking.get("thinkingLevel") or thinking.get("thinkingBudget"):
+    if thinking.get("thinkingBudget") or str(thinking.get("thinkingLevel", "minimal")).lower() != "minimal":
         made["reasoning_effort"] = "medium"
     return made
 

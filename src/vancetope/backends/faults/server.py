@@ -153,7 +153,7 @@ class FaultServer:
         self.requests.append(asked)
         if asked.authorized is False:
             return KEY_REFUSED if asked.dialect == "gemini" else status(401)
-        named = {"model": asked.model, **camel(body)} if asked.dialect == "gemini" and isinstance(body, dict) else body
+        named = whole_request(body, asked)
         broken = list(violations(named, asked.number, frozenset(self.unchecked), asked.dialect))
         self.violations += broken
         if broken and self.strict:
@@ -186,6 +186,16 @@ class FaultServer:
         asked = Asked(record, len(self.requests) + 1, shown, right, asyncio.get_running_loop().time(), len(data))
         asked.dialect, asked.chat = dialect.name, dialect.form(record, path)
         return asked, body
+
+
+def whole_request(body: object, asked: Asked) -> object:
+    """The body with what its dialect says beside it: a model's name in the path, betas in a header."""
+    if not isinstance(body, dict) or asked.dialect == "openai":
+        return body
+    if asked.dialect == "gemini":
+        return {"model": asked.model, **camel(body)}
+    betas = asked.headers.get("anthropic-beta", "")
+    return {**body, "betas": [each.strip() for each in betas.split(",")]}
 
 
 def key_in(headers: Mapping[str, str], query: str) -> str:
