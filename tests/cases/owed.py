@@ -39,7 +39,7 @@ class Row:
 ROWS = 83
 ROWS_WITH_TESTS = 73
 ROWS_OWED_WHOLLY_LATER = 10
-TESTS = 248
+TESTS = 268
 
 TABLE: Mapping[str, Row] = {
     "C01": Row(
@@ -644,6 +644,26 @@ TABLE: Mapping[str, Row] = {
             "test_c103_what_was_found_before_the_money_ran_out_is_kept",
             "test_c103_money_without_a_price_is_refused_before_anything_is_sent",
             "test_c103_each_turn_of_a_process_is_held_to_its_budget",
+            "test_c103_what_a_provider_counts_is_paid_at_its_price",
+            "test_c103_what_anthropic_writes_to_its_cache_is_dearer_and_what_it_reads_is_cheaper",
+            "test_c103_a_long_request_of_anthropic_is_paid_at_the_long_price",
+            "test_c103_thinking_of_gemini_that_is_counted_beside_the_answer_is_paid_too",
+            "test_c103_a_provider_that_counts_nothing_is_counted_by_us_and_paid",
+            "test_c103_what_openrouter_itself_says_it_cost_goes_before_our_price",
+            "test_c103_a_budget_in_dollars_is_checked_before_every_request_of_whatever_kind",
+            "test_c103_a_budget_that_the_output_limit_alone_could_break_sends_nothing",
+            "test_c103_what_was_found_before_the_dollars_ran_out_is_kept",
+            "test_c103_every_attempt_at_a_question_is_paid_and_held_to_the_budget",
+            "test_c103_a_repair_is_paid_and_held_to_the_budget_as_any_other_request",
+            "test_c103_money_for_a_model_without_a_price_is_refused_before_anything_is_sent",
+            "test_c103_a_stream_that_broke_off_counts_what_it_may_have_cost",
+            "test_c103_a_request_that_was_turned_away_costs_nothing",
+            "test_c103_an_interrupted_call_counts_what_it_may_have_cost_and_holds_nothing_more",
+            "test_c103_a_budget_of_a_scope_is_held_over_its_turns",
+            "test_c103_a_budget_of_a_tenant_is_shared_by_turns_and_questions_and_both_providers",
+            "test_c103_calls_at_the_same_time_cannot_spend_the_same_dollars",
+            "test_c103_people_are_told_once_when_most_of_the_money_is_spent",
+            "test_c103_on_the_command_line_a_budget_holds_from_run_to_run",
         ),
         later=(
             STORE,
