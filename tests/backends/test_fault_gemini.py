@@ -113,7 +113,8 @@ BROKEN: list[tuple[str, Any, str]] = [
     ("settings", config(maxOutputTokens=0), "maxOutputTokens is not"),
     ("settings", config(temperature=3), "temperature is not"),
     ("settings", config(seed=2**31), "seed is not"),
-    ("settings", config(thinkingConfig={"thinkingBudget": 1, "thinkingLevel": "LOW"}), "exclude each other"),
+    ("thinking", config(thinkingConfig={"thinkingBudget": 1, "thinkingLevel": "LOW"}), "exclude each other"),
+    ("thinking", config(thinkingConfig={"thinkingLevel": "SOME"}), "thinking level SOME is not"),
     ("signatures", ask(model(made(signed="bad!")), user(response())), "corrupted thought signature"),
     ("signatures", ask(model(made(signed="YWJj")), user(response())), "corrupted thought signature"),
 ]
@@ -168,6 +169,26 @@ async def test_newer_models_want_the_signature_of_every_steps_first_call_in_this
             await hear(server, "gemini", ask(*more), model=STRICT)
         assert [(each.number, each.rule) for each in server.violations] == [(1, "signatures"), (3, "signatures")]
         assert "lacks a thought_signature" in server.violations[0].sentence
+
+
+@pytest.mark.parametrize(
+    ("name", "thinking", "sentence"),
+    [
+        ("gemini-2.5-flash", {"thinkingLevel": "LOW"}, "thinking level is not supported"),
+        ("gemini-2.5-pro", {"thinkingBudget": 0}, "only works in thinking mode"),
+        ("gemini-3.8-flash", {"thinkingLevel": "MINIMAL"}, "thinking level MINIMAL is not supported"),
+        ("gemini-3-pro-preview", {"thinkingLevel": "medium"}, "thinking level MEDIUM is not supported"),
+        ("gemini-4-argon", {"thinkingLevel": "MINIMAL"}, "thinking level MINIMAL is not supported"),
+        ("gemini-3-flash-preview", {"thinkingLevel": "MINIMAL"}, ""),
+        ("gemini-2.5-flash", {"thinkingBudget": 0}, ""),
+        ("gemini-3.1-pro-preview", {"thinkingLevel": "HIGH"}, ""),
+    ],
+)
+async def test_each_model_has_its_own_ways_to_think(name: str, thinking: dict[str, Any], sentence: str) -> None:
+    async with FaultServer(["x"]) as server:
+        await hear(server, "gemini", config(thinkingConfig=thinking), model=name)
+        assert [each.rule for each in server.violations] == ["thinking"] * bool(sentence)
+        assert sentence in "".join(each.sentence for each in server.violations)
 
 
 @BOTH

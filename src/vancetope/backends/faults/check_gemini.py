@@ -83,6 +83,15 @@ SCHEMA_KEYS = frozenset(
 )
 VALUES = ("text", "inlineData", "fileData", "functionCall", "functionResponse", "executableCode", "codeExecutionResult")
 NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}")
+ALL_LEVELS = ("MINIMAL", "LOW", "MEDIUM", "HIGH")
+# Models that do not take every level, by the beginning of their names.
+LEVELS = {
+    "gemini-3-pro": ("LOW", "HIGH"),
+    "gemini-3.1-pro": ALL_LEVELS[1:],
+    "gemini-3.7-flash": ALL_LEVELS[1:],
+    "gemini-3.8-flash": ALL_LEVELS[1:],
+    "gemini-4": ALL_LEVELS[1:],
+}
 MODES = ("AUTO", "ANY", "NONE", "VALIDATED")
 SEED = 2**31
 # Documented stand-ins for the signature of a call that another model has made.
@@ -278,9 +287,21 @@ def _settings(body: Body) -> Iterator[str]:
         yield "temperature is not a number from 0 to 2"
     if type(seed) is not int or not -SEED <= seed < SEED:
         yield "seed is not a whole number of 32 bits"
-    thinking = config.get("thinkingConfig", {})
-    if "thinkingBudget" in thinking and "thinkingLevel" in thinking:
+
+
+def _thinking(body: Body) -> Iterator[str]:
+    thinking, model = body.get("generationConfig", {}).get("thinkingConfig", {}), str(body.get("model", ""))
+    level, budget = thinking.get("thinkingLevel"), thinking.get("thinkingBudget")
+    if level is not None and budget is not None:
         yield "thinkingBudget and thinkingLevel exclude each other"
+    elif level is not None and model.startswith("gemini-2"):
+        yield "thinking level is not supported for this model"
+    elif level is not None and str(level).upper() not in next(
+        (levels for begin, levels in LEVELS.items() if model.startswith(begin)), ALL_LEVELS
+    ):
+        yield f"thinking level {str(level).upper()} is not supported for this model"
+    elif budget == 0 and model.startswith("gemini-2.5-pro"):
+        yield "budget 0 is invalid: this model only works in thinking mode"
 
 
 def _signatures(body: Body) -> Iterator[str]:
@@ -323,5 +344,6 @@ RULES: Mapping[str, Rule] = {
     "tool_config": _tool_config,
     "output": _output,
     "settings": _settings,
+    "thinking": _thinking,
     "signatures": _signatures,
 }

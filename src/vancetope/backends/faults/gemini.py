@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -51,8 +52,9 @@ def reads(path: str) -> bool:
 
 
 def always_signs(model: str) -> bool:
-    """Whether this model signs every call, and wants the signatures back."""
-    return model.startswith("gemini-3")
+    """Whether this model signs every call, and wants the signatures back: those from Gemini 3 on do."""
+    version = re.match(r"gemini-(\d+)", model)
+    return version is not None and int(version[1]) >= 3
 
 
 # Requests.
