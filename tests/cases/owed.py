@@ -11,14 +11,12 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 Part: TypeAlias = Literal[
-    "providers and money",
     "store and lanes",
     "command-line backends",
     "server",
     "sub-processes",
     "MCP and console",
 ]
-PROVIDERS: Part = "providers and money"
 STORE: Part = "store and lanes"
 COMMAND_LINES: Part = "command-line backends"
 SERVER: Part = "server"
@@ -39,7 +37,7 @@ class Row:
 ROWS = 83
 ROWS_WITH_TESTS = 73
 ROWS_OWED_WHOLLY_LATER = 10
-TESTS = 268
+TESTS = 275
 
 TABLE: Mapping[str, Row] = {
     "C01": Row(
@@ -230,6 +228,7 @@ TABLE: Mapping[str, Row] = {
             "test_c34_the_same_mistake_twice_is_answered_with_its_place_and_that_part_of_the_schema",
             "test_c34_the_same_mistake_a_third_time_is_the_end",
             "test_c34_the_cap_holds_over_every_way_of_going_on",
+            "test_c34_a_model_of_a_provider_that_never_fits_costs_exactly_its_attempts",
         ),
         later=(SUB_PROCESSES,),
         why="one turn, a question and the turns of one process here; a question inside a turn and a child later",
@@ -301,8 +300,6 @@ TABLE: Mapping[str, Row] = {
             "test_c45_models_of_anthropic_that_take_no_forced_choice_get_none",
             "test_c45_no_model_of_the_catalogue_is_asked_for_what_its_api_refuses_beside_thinking",
         ),
-        later=(PROVIDERS,),
-        why="servers of the catalogue that refuse forcing here; thinking beside forcing later",
     ),
     "C46": Row(
         tests=(
@@ -342,7 +339,7 @@ TABLE: Mapping[str, Row] = {
             "test_c51_thinking_that_was_signed_goes_back_while_its_turn_runs_and_not_later",
         ),
         later=(COMMAND_LINES,),
-        why="our OpenAI-compatible client here; each command line later",
+        why="our OpenAI-compatible client and the two behind extras here; each command line later",
     ),
     "C52": Row(
         tests=(
@@ -395,8 +392,6 @@ TABLE: Mapping[str, Row] = {
             "test_c59_a_history_goes_from_provider_to_provider_and_stays_one_that_each_takes",
             "test_c59_an_interrupt_in_a_correction_of_a_provider_leaves_no_trace_of_it",
         ),
-        later=(PROVIDERS,),
-        why="what strict OpenAI-compatible servers refuse here; Anthropic and Gemini later",
     ),
     "C61": Row(
         tests=(
@@ -447,11 +442,8 @@ TABLE: Mapping[str, Row] = {
             "test_c71_a_replay_pays_nothing_twice_and_is_refused_nothing",
             "test_c71_a_turn_that_goes_on_behind_a_break_pays_only_what_it_had_not",
         ),
-        later=(
-            STORE,
-            PROVIDERS,
-        ),
-        why="over a journal in memory here; spent money in the store later",
+        later=(STORE,),
+        why="over a journal in memory and a ledger beside it here; spent money in the store later",
     ),
     "C72": Row(
         tests=(
@@ -593,6 +585,8 @@ TABLE: Mapping[str, Row] = {
         tests=(
             "test_c96_under_a_strict_format_every_object_is_closed_wherever_it_stands",
             "test_c96_a_server_that_refuses_the_schema_is_asked_without_it_and_not_again",
+            "test_c96_every_object_is_closed_for_a_provider_wherever_it_stands",
+            "test_c96_a_provider_that_refuses_the_schema_is_asked_without_it",
         ),
     ),
     "C97": Row(
@@ -602,12 +596,16 @@ TABLE: Mapping[str, Row] = {
             "test_c97_a_union_at_the_root_is_judged_as_it_stands",
             "test_c97_a_root_that_can_be_no_object_is_refused_before_anything_is_sent",
             "test_c97_wrapped_in_an_object_the_same_root_works",
+            "test_c97_a_union_at_the_root_reaches_each_provider_in_a_form_that_it_takes",
         ),
     ),
     "C98": Row(
-        tests=("test_c98_whatever_a_provider_takes_of_a_schema_the_whole_of_it_judges",),
-        later=(PROVIDERS,),
-        why="their limits as data here; the providers themselves later",
+        tests=(
+            "test_c98_whatever_a_provider_takes_of_a_schema_the_whole_of_it_judges",
+            "test_c98_a_schema_that_refers_to_itself_is_sent_to_no_provider_and_the_whole_of_it_judges",
+            "test_c98_a_reference_beside_other_rules_reaches_a_provider_without_what_it_refuses",
+            "test_c98_a_reference_to_elsewhere_is_refused_before_anything_is_sent",
+        ),
     ),
     "C99": Row(
         tests=(
@@ -667,9 +665,8 @@ TABLE: Mapping[str, Row] = {
         ),
         later=(
             STORE,
-            PROVIDERS,
             SUB_PROCESSES,
         ),
-        why="one turn's budget here; across restarts, with prices, over a tree of processes later",
+        why="turns, chats, questions and runs of the command line here; a store's processes, and children, later",
     ),
 }

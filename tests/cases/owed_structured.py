@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tests.cases.owed import COMMAND_LINES, PROVIDERS, Row
+from tests.cases.owed import COMMAND_LINES, Row
 
 # A shorter list fails: whoever takes a test away, or puts a row off, changes these numbers and says why.
 ROWS = 30
 ROWS_WITH_TESTS = 30
-TESTS = 58
+TESTS = 80
 
 TABLE: Mapping[str, Row] = {
     "S01": Row(
@@ -21,6 +21,7 @@ TABLE: Mapping[str, Row] = {
             "test_s01_of_a_reply_that_the_limit_cut_nothing_is_taken_however_whole_it_looks",
             "test_s01_a_reply_that_stops_anywhere_is_never_made_into_another_object",
             "test_s01_an_open_list_is_never_closed",
+            "test_s01_of_a_reply_that_a_providers_limit_cut_nothing_is_taken",
         ),
         why="the design adds a last brace only to a reply that says it had ended, and never closes a list",
     ),
@@ -28,12 +29,14 @@ TABLE: Mapping[str, Row] = {
         tests=(
             "test_s02_why_a_reply_ended_is_read_before_the_reply",
             "test_s02_a_reply_that_was_filtered_or_refused_is_not_read_either",
+            "test_s02_why_anthropic_or_gemini_stopped_is_read_before_what_they_wrote",
         ),
     ),
     "S03": Row(
         tests=(
             "test_s03_a_cut_reply_is_not_asked_for_again_in_the_same_way_and_never_sent_back",
             "test_s03_a_model_that_is_always_cut_costs_two_requests",
+            "test_s03_a_reply_that_a_provider_cut_is_not_asked_for_in_the_same_way_and_never_sent_back",
         ),
     ),
     "S04": Row(
@@ -43,6 +46,7 @@ TABLE: Mapping[str, Row] = {
         tests=(
             "test_s05_the_limit_is_raised_once_and_then_the_question_ends",
             "test_s05_where_the_limit_cannot_be_raised_the_first_cut_is_the_end",
+            "test_s05_the_limit_of_a_provider_is_raised_once_to_what_its_model_can_do",
         ),
     ),
     "S06": Row(
@@ -63,12 +67,14 @@ TABLE: Mapping[str, Row] = {
             "test_s08_a_loop_up_to_the_limit_is_a_cut_reply",
             "test_s08_the_faults_that_ship_for_it_come_to_the_same",
             "test_s08_a_loop_that_says_it_stopped_is_only_a_wrong_reply",
+            "test_s08_a_loop_of_gemini_or_anthropic_up_to_the_limit_is_a_cut_reply",
         ),
     ),
     "S10": Row(
         tests=(
             "test_s10_a_format_that_is_accepted_and_never_enforced_is_marked_and_still_judged",
             "test_s10_a_format_that_is_kept_is_said_to_be_kept",
+            "test_s10_a_format_that_a_provider_takes_and_does_not_keep_is_marked_and_still_judged",
         ),
     ),
     "S11": Row(
@@ -81,6 +87,7 @@ TABLE: Mapping[str, Row] = {
         tests=(
             "test_s12_prose_of_a_server_that_dropped_the_format_is_caught_by_the_text_path",
             "test_s12_thinking_before_the_object_does_no_harm",
+            "test_s12_prose_and_thinking_around_the_object_of_a_provider_do_no_harm",
         ),
     ),
     "S14": Row(
@@ -94,9 +101,11 @@ TABLE: Mapping[str, Row] = {
         why="an end that says it went well without an answer here; the result of `claude` later",
     ),
     "S17": Row(
-        tests=("test_s17_nothing_is_never_a_success",),
-        later=(PROVIDERS,),
-        why="the finish reason through an OpenAI-compatible server here; Gemini's own API later",
+        tests=(
+            "test_s17_nothing_is_never_a_success",
+            "test_s17_nothing_from_gemini_or_anthropic_is_never_a_success",
+            "test_s17_no_odd_finish_of_gemini_makes_an_answer_of_nothing",
+        ),
     ),
     "S18": Row(
         tests=(
@@ -142,18 +151,23 @@ TABLE: Mapping[str, Row] = {
         tests=("test_s27_a_correction_does_not_repeat_the_object_for_every_error",),
     ),
     "S28": Row(
-        tests=("test_s28_rate_limits_and_failures_never_enter_a_correction",),
+        tests=(
+            "test_s28_rate_limits_and_failures_never_enter_a_correction",
+            "test_s28_rate_limits_of_a_provider_never_enter_a_correction",
+        ),
     ),
     "S29": Row(
         tests=(
             "test_s29_ten_attempts_cost_about_ten_times_one",
             "test_s29_a_budget_of_tokens_ends_the_attempts_before_the_one_that_would_break_it",
+            "test_s29_ten_attempts_over_a_provider_cost_about_ten_times_one",
         ),
     ),
     "S30": Row(
         tests=(
             "test_s30_an_option_of_the_server_reaches_it_in_every_attempt",
             "test_s30_an_option_may_replace_the_response_format",
+            "test_s30_an_option_reaches_anthropic_and_gemini_in_every_attempt",
         ),
     ),
     "S32": Row(
@@ -167,30 +181,34 @@ TABLE: Mapping[str, Row] = {
             "test_s33_a_schema_over_a_providers_counts_is_asked_for_in_words_and_people_are_told",
             "test_s33_a_schema_just_below_the_counts_is_sent",
             "test_s33_a_grammar_that_is_too_large_for_the_server_falls_back_cleanly",
+            "test_s33_over_a_providers_counts_no_schema_is_sent_to_it_and_people_are_told",
+            "test_s33_just_below_the_counts_the_schema_is_sent_to_the_provider",
+            "test_s33_unions_are_counted_for_anthropic_too",
+            "test_s33_a_grammar_that_is_too_large_for_a_provider_falls_back_once_and_for_all",
         ),
-        later=(PROVIDERS,),
-        why="the counts as data and the fallback here; Anthropic's own API later",
     ),
     "S34": Row(
         tests=(
             "test_s34_every_object_of_a_strict_format_is_closed_and_complete",
             "test_s34_strict_is_asked_for_and_what_was_filled_with_null_is_taken_out",
+            "test_s34_every_object_of_what_a_provider_is_sent_is_closed_where_it_demands_that",
+            "test_s34_the_schema_stands_where_the_provider_reads_it",
         ),
-        later=(PROVIDERS,),
-        why="the rewritten schemas of three providers here; sent to two of them later",
     ),
     "S35": Row(
         tests=(
             "test_s35_only_keywords_that_a_provider_keeps_to_are_sent_to_it",
             "test_s35_a_place_without_a_type_is_never_sent_where_the_provider_needs_one",
+            "test_s35_only_keywords_that_a_provider_keeps_to_reach_it_and_the_rest_is_said_in_words",
+            "test_s35_a_place_without_a_type_never_reaches_a_provider",
         ),
-        later=(PROVIDERS,),
-        why="the allow-list as data here; Gemini's own API later",
     ),
     "S38": Row(
         tests=(
             "test_s38_a_text_instead_of_a_call_is_read_before_anything_is_spent",
             "test_s38_a_call_instead_of_the_object_is_told_and_asked_again",
+            "test_s38_a_text_of_a_provider_instead_of_a_call_is_read_before_anything_is_spent",
+            "test_s38_a_call_of_a_provider_instead_of_the_object_is_told_and_asked_again",
         ),
     ),
 }
