@@ -26,7 +26,7 @@ from vancetope.recipes.recipe import Params, Recipe, recipe_from
 from vancetope.settings import KEYS, settings_from
 from vancetope.settings.secrets import ADDRESSES, VARIABLES
 from vancetope.settings.servers import FIELDS
-from vancetope.spending import ASSUMED_OUTPUT
+from vancetope.spending import ASSUMED_OUTPUT, MOST_OUTPUT
 from vancetope.strict_yaml import parsed
 from vancetope.tools.web.fetch import PIECE
 from vancetope.tools.web.fetcher import FetchLimits
@@ -164,7 +164,7 @@ def test_the_figures_are_those_of_the_code() -> None:
     limits = FetchLimits()
     assert f"At most {limits.body >> 20} MiB, {limits.whole:.0f} seconds and {limits.redirects} redirects" in tools
     assert f"pieces of {PIECE >> 10} KiB" in tools
-    assert f"{ASSUMED_OUTPUT:,} tokens are assumed" in money
+    assert f"at least {ASSUMED_OUTPUT:,} and at most {MOST_OUTPUT:,} tokens" in money
 
 
 def test_what_the_library_exports_is_used_as_it_is_shown() -> None:

@@ -132,6 +132,9 @@ def halted(kind: HaltKind, best_text: str | None) -> End:
 
 async def _paid(ctx: Context, log: Log, key: str, asking: Asking) -> Sent:
     """One call, held on its account while it runs and settled whatever becomes of it."""
+    settings = asking.request.settings
+    if settings.max_tokens is None and (room := spending.output_room(ctx, log, asking.tokens)) is not None:
+        asking = replace(asking, request=replace(asking.request, settings=replace(settings, max_tokens=room)))
     held = spending.hold(ctx, log, key, _most(ctx, asking))
     if isinstance(held, End):
         return Sent(end=held)

@@ -9,11 +9,14 @@ from vancetope.context import Context, Log
 from vancetope.contract.verdict import End
 from vancetope.contract.view import estimate
 from vancetope.messages import Usage
-from vancetope.models.budgets import Refusal
+from vancetope.models.base import ModelInfo
+from vancetope.models.budgets import SCOPES, Refusal
 from vancetope.models.ledger import Estimate, Reservation, Row, estimated
 from vancetope.outcome import Outcome
 
-ASSUMED_OUTPUT = 1024  # tokens, where nobody bounds the output
+ASSUMED_OUTPUT = 1024  # tokens, where nobody bounds the output and no budget holds
+MOST_OUTPUT = 16_384  # tokens that a request gets at most where a budget bounds its output
+SHARE = 4  # of what several share, one request takes at most this part for its output
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +32,39 @@ class Spent:
 def most(ctx: Context, tokens: int, max_output: int | None) -> Estimate:
     """The most that a request of so many tokens is expected to cost."""
     return estimated(ctx.model, tokens, max_output or ASSUMED_OUTPUT)
+
+
+def output_room(ctx: Context, log: Log, tokens: int) -> int | None:
+    """The output limit of a request with so many tokens that names none itself, where a budget holds: no reply may be
+    longer than the money for it. Null where none holds."""
+    own = (log.usage.input_tokens + log.usage.output_tokens, log.cost or 0.0)
+    rooms = [
+        room for room in (_room(ctx.model, ctx.budget.tokens, ctx.budget.dollars, own, tokens),) if room is not None
+    ]
+    for scope in SCOPES:
+        limit = ctx.budgets.of(scope)
+        if limit.tokens is None and limit.dollars is None:
+            continue
+        spent = ctx.ledger.spent(scope, ctx.account)
+        gone = (spent.tokens + spent.reserved_tokens, spent.dollars + spent.reserved_dollars)
+        if (room := _room(ctx.model, limit.tokens, limit.dollars, gone, tokens)) is not None:
+            rooms.append(room // SHARE)
+    if not rooms:
+        return None
+    return max(min(*rooms, ctx.model.output_ceiling or MOST_OUTPUT, MOST_OUTPUT), ASSUMED_OUTPUT)
+
+
+def _room(
+    model: ModelInfo, tokens: int | None, dollars: float | None, gone: tuple[int, float], needed: int
+) -> int | None:
+    """The tokens of output that are left of a limit behind what is gone and a request of so many tokens; null where
+    there is no limit, or output costs nothing."""
+    rooms = [] if tokens is None else [tokens - gone[0] - needed]
+    free = estimated(model, needed, 0).cost
+    one = estimated(model, needed, 1_000_000).cost
+    if dollars is not None and free is not None and one is not None and one > free:
+        rooms.append(int((dollars - gone[1] - free) / (one - free) * 1_000_000))
+    return min(rooms, default=None)
 
 
 def over_budget(ctx: Context, log: Log, wanted: Estimate) -> End | None:

@@ -14,11 +14,12 @@ from vancetope import api
 from vancetope.asked import Asked
 from vancetope.backends.base import OnPiece, Request, TextPiece
 from vancetope.backends.scripted import Script, ScriptedBackend, call, respond, say
+from vancetope.context import Budget
 from vancetope.errors import ConfigError, RateLimited, ReplyBroken
 from vancetope.events import Event, Notice, UsageRecorded
 from vancetope.journal import RecordingJournal
 from vancetope.lane import Lane
-from vancetope.messages import History, Reply, Usage, User
+from vancetope.messages import Finish, History, Reply, Usage, User
 from vancetope.models.base import ModelInfo, Price
 from vancetope.models.ledger import MemoryLedger, Row
 from vancetope.outcome import Outcome
@@ -278,3 +279,46 @@ async def test_calls_at_the_same_time_share_a_budget() -> None:
     delivered = sum(turn.outcome is Outcome.RESPOND for turn, _ in turns)
     assert 1 <= delivered < 4
     assert sum(row.cost or 0 for row in ledger.rows()) <= 3.0
+
+
+ENDLESS = replace(DEAR, output_limit=None, price=Price(input=1.0, output=1000.0))  # $1 buys 1,000 tokens of output
+
+
+async def limit_sent(info: ModelInfo = ENDLESS, **asked: Any) -> int | None:
+    backend = Dear([used(respond("Yes."))], info)
+    await turn_of(backend, MemoryLedger(), **asked)
+    return backend.requests[0].settings.max_tokens if backend.requests else -1
+
+
+async def test_a_reply_cannot_be_longer_than_the_money_for_it() -> None:
+    assert await limit_sent() is None
+    of_turn = await limit_sent(budget=Budget(dollars=4.0))
+    assert of_turn is not None
+    assert 3_900 < of_turn < 4_000
+    tokens = await limit_sent(budget=Budget(tokens=9_000))
+    assert tokens is not None
+    assert 8_000 < tokens < 9_000
+    shared = await limit_sent(settings={"budgets": {"day": {"dollars": 16.0}}})
+    assert shared is not None
+    assert 3_900 < shared < 4_000
+    assert await limit_sent(budget=Budget(dollars=1_000_000.0)) == 16_384
+    assert await limit_sent(replace(ENDLESS, output_ceiling=5_000), budget=Budget(dollars=1_000_000.0)) == 5_000
+    assert await limit_sent(budget=Budget(dollars=0.5)) == -1, "not even a short reply can be paid"
+    assert await limit_sent(replace(ENDLESS, output_limit=100), budget=Budget(dollars=4.0)) == 100
+    assert await limit_sent(budget=Budget(dollars=4.0), model_settings={"max_tokens": 7}) == 7
+    assert await limit_sent(replace(ENDLESS, price=Price(input=0, output=0)), budget=Budget(dollars=4.0)) is None
+
+
+async def test_what_the_model_really_writes_stays_within_the_budget() -> None:
+    """A model that fills every limit it is given never brings a turn over its budget."""
+
+    class Filling(Dear):
+        async def complete(self, request: Request, on_piece: OnPiece | None = None) -> Reply:
+            self.requests.append(request)
+            written = request.settings.max_tokens or 100_000
+            return Reply(text="No call.", usage=Usage(200, written), finish=Finish.STOP)
+
+    for dollars in (0.5, 1.3, 2.5, 7.0, 40.0):
+        turn, _ = await turn_of(Filling([], ENDLESS), MemoryLedger(), budget=Budget(dollars=dollars))
+        assert turn.cost is not None
+        assert turn.cost <= dollars

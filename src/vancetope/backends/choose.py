@@ -156,8 +156,10 @@ def _unnamed(settings: Settings, known: Catalogue, agreed: Collection[str] | Non
                 hints.append(f"{_found_in(found[0])} is set, but {missing}")
             else:
                 return replace(choice, is_picked=True, hints=tuple(hints))
-    if settings.servers:
-        return replace(parse(f"{next(iter(settings.servers))}:", "server", settings, known), hints=tuple(hints))
+        elif found:
+            hints.append(f"{_found_in(found[0])} is set, but you said no to it here")
+    if named := _first_server(settings):
+        return replace(parse(f"{named}:", "server", settings, known), hints=tuple(hints))
     return replace(parse("local:", "local", settings, known), hints=tuple(hints))
 
 
@@ -214,8 +216,13 @@ def _own(alias: str, settings: Settings, known: Catalogue) -> Iterator[str]:
         meant = known.aliases.get(named)
         if meant is None or not meant.is_bundled:
             yield from (each.model for each in known.routes(named, settings.servers) if each.model != LAST)
-    if server := next((each for each in settings.servers.values() if each.model), None):
-        yield f"{server.name}:"
+    if server := _first_server(settings):
+        yield f"{server}:"
+
+
+def _first_server(settings: Settings) -> str | None:
+    """The first server of the settings that says which of its models it means."""
+    return next((each.name for each in settings.servers.values() if each.model), None)
 
 
 def parse(name: str, reason: Reason, settings: Settings, known: Catalogue | None = None) -> Choice:

@@ -70,7 +70,7 @@ SchemaFrom: TypeAlias = Annotated[
     ),
 ]
 MaxAttempts: TypeAlias = Annotated[
-    int | None, typer.Option(metavar="N", help="Most replies of the model, 1 to 10 (the recipe says 3).")
+    int | None, typer.Option(metavar="N", help="Most replies of the model, 1 to 10 (3 unless said).")
 ]
 FormatChecks: TypeAlias = Annotated[
     bool, typer.Option("--format-checks", help="A text that misses its `format` is wrong, not only hinted at.")

@@ -16,6 +16,7 @@ Unit: TypeAlias = Literal["tokens", "dollars"]
 SCOPES: tuple[Scope, ...] = ("turn", "tree", "project", "tenant", "day")
 UNITS: tuple[Unit, ...] = ("tokens", "dollars")
 WARN_AT = 0.8
+GIVEN_BY_HAND = ("custom", "text")  # no catalogue tells of these
 
 _NAMES: dict[Scope, str] = {
     "turn": "this turn's budget",
@@ -146,9 +147,10 @@ def money_problem(budgets: Budgets, info: ModelInfo) -> str | None:
     if not scopes or info.price is not None:
         return None
     keys = ", ".join(key_of(each, "dollars") for each in scopes)
+    place = "the `info` of its backend" if info.provider in GIVEN_BY_HAND else "ai-models.yaml"
     return (
         f"the price of {info.id} is not known, so a budget in dollars ({keys}) cannot be kept; give one in tokens, "
-        "or the model's price in ai-models.yaml"
+        f"or the model's price in {place}"
     )
 
 
