@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import lru_cache
@@ -25,6 +25,7 @@ from vancetope.tools.web.search import SearchProvider
 from vancetope.tools.web.tools import web_tools
 
 TINY_TOOLS = frozenset({"clock"})
+WEB = frozenset({"web_fetch", "web_search"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,27 +43,28 @@ def pool(recipe: Recipe, settings: Settings, info: ModelInfo, given: Iterable[To
     of bundled ones of the same name. A tiny model gets of the bundled ones only those that it can use; beside file
     tools it answers no question any more. Raises `ConfigError` where a recipe names a tool that nobody has."""
     own = {each.name: each for each in as_tools(given)}
-    bundled = _bundled(settings)
-    wanted = (*recipe.tools.add, *recipe.tools.defer)
-    for name in (*wanted, *recipe.tools.remove):
+    named = (*recipe.tools.add, *recipe.tools.defer)
+    wanted = [name for name in named if name not in own and (info.tier != "tiny" or name in TINY_TOOLS)]
+    bundled = _bundled(settings, wanted)
+    for name in (*named, *recipe.tools.remove):
         if name not in bundled and name not in own:
             raise ConfigError(f"{recipe.where}: there is no tool {name!r}; {_instead(name, (*bundled, *own))}")
-    missing = [name for name in wanted if name not in own and bundled[name] is None]
-    usable = {name: each for name in wanted if name not in own and (each := bundled[name]) is not None}
-    if info.tier == "tiny":
-        usable = {name: each for name, each in usable.items() if name in TINY_TOOLS}
+    usable = {name: each for name in wanted if (each := bundled[name]) is not None}
     tools = {**usable, **own}
     tools = {name: each for name, each in tools.items() if name not in recipe.tools.remove}
     deferred = {name: each for name, each in tools.items() if name in recipe.tools.defer and info.tier != "tiny"}
-    notices = tuple(sentences.NO_SEARCH for name in missing if name == "web_search")
+    notices = (sentences.NO_SEARCH,) if "web_search" in wanted and "web_search" not in usable else ()
     return Pool((*tools.values(), *([tool_describe(deferred)] if deferred else ())), frozenset(deferred), notices)
 
 
-def _bundled(settings: Settings) -> Mapping[str, Tool | None]:
-    """The bundled tools by name; null for one that cannot be used as things are set."""
-    made = web_tools(WebRules(tuple(settings.get("web.allow") or ())), _search(settings))
-    web = {each.name: each for each in made}  # made for each process: web_fetch keeps the pages that it is reading
-    return {**_local(settings.root), "web_fetch": web["web_fetch"], "web_search": web.get("web_search")}
+def _bundled(settings: Settings, wanted: Collection[str]) -> Mapping[str, Tool | None]:
+    """The bundled tools by name; null for one that is not wanted, or cannot be used as things are set."""
+    web = {}
+    if not WEB.isdisjoint(wanted):
+        provider = _search(settings) if "web_search" in wanted else None
+        made = web_tools(WebRules(tuple(settings.get("web.allow") or ())), provider)
+        web = {each.name: each for each in made}  # made for each process: web_fetch keeps the pages that it is reading
+    return {**_local(settings.root), **{name: web.get(name) for name in sorted(WEB)}}
 
 
 @lru_cache(maxsize=16)

@@ -13,6 +13,7 @@ import pytest
 from tests.cli.running import Stream, cli, script
 from tests.cli.terminal import terminal
 from vancetope.cli.lines import Line
+from vancetope.cli.trouble import Refused
 from vancetope.cli.usage import budget_lines, grouped, limited, moment, table
 from vancetope.cli.usage_file import append, usage_path
 from vancetope.messages import Usage
@@ -318,3 +319,9 @@ def test_the_chat_shows_what_its_conversation_has_used(project: Path) -> None:
         assert chat.end() == 0
     assert "claude" not in chat.raw
     assert load(project).project == project
+
+
+@pytest.mark.parametrize("said", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00", "10000-01-01", "today"])
+def test_a_date_that_no_calendar_has_is_refused(said: str) -> None:
+    with pytest.raises(Refused, match="expected a date such as"):
+        moment(said)

@@ -110,9 +110,9 @@ def moment(said: str) -> datetime:
     """The time that a person means by a date or a time; one without a zone is of UTC."""
     try:
         at = datetime.fromisoformat(said.strip())
-    except ValueError:
+        return at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)
+    except (ValueError, OverflowError):
         raise Refused(f"--since {one_line(said, 40)!r}: expected a date such as 2026-11-30") from None
-    return at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)
 
 
 def grouped(rows: Iterable[Row], by: By) -> list[Group]:
