@@ -147,7 +147,7 @@ def test_dated_and_undated_names_are_told_apart_by_nothing_else() -> None:
 
 @pytest.mark.parametrize("name", KNOWN.aliases)
 def test_every_alias_leads_to_models_that_are_known_and_ends_on_this_machine(name: str) -> None:
-    models = KNOWN.resolve(name)
+    models = [each.model for each in KNOWN.routes(name)]
     assert models[-1] == "local:"
     assert {each.partition(":")[0] for each in models} == {"openai", "anthropic", "gemini", "local"}
     for each in models[:-1]:

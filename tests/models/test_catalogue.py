@@ -168,8 +168,8 @@ def test_the_projects_file_comes_before_the_tenants_and_both_before_the_bundled_
     info = known.lookup("openai", "gpt-5-mini")
     assert (info.price, info.string_bound) == (Price(input=1, output=2), 9)
     assert info.context_window == catalogue().lookup("openai", "gpt-5-mini").context_window
-    assert known.resolve("code", ["lab"]) == ("lab:x", "local:")
-    assert known.resolve("own") == ("local:",)
+    assert [each.model for each in known.routes("code", ["lab"])] == ["lab:x", "local:"]
+    assert [each.model for each in known.routes("own")] == ["local:"]
     assert known.aliases["deep"].where == str(tenant / FILE)
     assert known.aliases["web"].is_bundled
     assert not known.aliases["code"].is_bundled

@@ -105,7 +105,7 @@ def test_a_model_that_a_bundled_recipe_names_is_an_alias_that_ends_on_this_machi
     assert model is not None
     known = catalogue(())
     assert model in known.aliases
-    assert known.resolve(model)[-1] == "local:"
+    assert known.routes(model)[-1].model == "local:"
 
 
 @pytest.mark.parametrize("name", CHATS)

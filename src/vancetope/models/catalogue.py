@@ -46,11 +46,6 @@ class Catalogue:
         """The models of a provider that are known by name, as `provider:name`; those of a project come first."""
         return tuple(dict.fromkeys(name for layer in reversed(self.layers) for name in layer.names(provider)))
 
-    def resolve(self, name: str, servers: Collection[str] = ()) -> tuple[str, ...]:
-        """The models behind an alias in their order; the name alone where it is none. Raises `ConfigError` where the
-        aliases lead back to one of themselves, or to what there is not."""
-        return tuple(each.model for each in self.routes(name, servers))
-
     def routes(self, name: str, servers: Collection[str] = ()) -> tuple[Route, ...]:
         """The same with the way to each."""
         return routes(name, usable(self.aliases, servers), servers)
