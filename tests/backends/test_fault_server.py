@@ -428,6 +428,8 @@ def test_the_command_serves_until_interrupted() -> None:
         assert process.stdout is not None
         try:
             url = process.stdout.readline().strip()
+            root = url.removesuffix("/v1")
+            assert process.stdout.readline() == f"Anthropic: {root} Gemini: {root}\n"
             told = httpx.post(f"{url}/chat/completions", json=asking()).json()
             assert told["choices"][0]["message"]["tool_calls"][0]["function"]["name"] == "get_time"
             process.send_signal(signal.SIGINT)

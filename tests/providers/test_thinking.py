@@ -7,13 +7,16 @@ from typing import Any
 
 import pytest
 
-from tests.cases.playing import PROMPT, answer, brief, oslo, paris
+import vancetope
+from tests.cases.playing import PROMPT, TOOLS, answer, brief, oslo, paris
+from tests.harness import Refusing
 from tests.providers.providing import EVERY, MODELS, TOLD, WAYS, Provider, info, play
 from vancetope.backends.faults import KINDS, Asked
 from vancetope.backends.faults.asked import signature
 from vancetope.backends.faults.check_gemini import DIGEST, STAND_INS
 from vancetope.backends.scripted import calls, say, think
 from vancetope.events import UsageRecorded
+from vancetope.journal import RecordingJournal
 from vancetope.messages import Reply, Usage
 from vancetope.models.base import cost_of
 from vancetope.outcome import Outcome
@@ -91,6 +94,7 @@ ANTHROPIC = [
     "claude-opus-5-5",
     "claude-opus-5",
     "claude-opus-4-6",
+    "claude-sonnet-4-5",
     "claude-haiku-4-5",
 ]
 GEMINI = ["gemini-3.8-flash", "gemini-3.1-pro-preview", "gemini-2.5-flash", "gemini-2.5-pro"]
@@ -100,7 +104,6 @@ GEMINI = ["gemini-3.8-flash", "gemini-3.1-pro-preview", "gemini-2.5-flash", "gem
 @pytest.mark.parametrize(
     ("provider", "model"), [*(("anthropic", each) for each in ANTHROPIC), *(("gemini", each) for each in GEMINI)]
 )
-@pytest.mark.filterwarnings("ignore:The model .* is deprecated:DeprecationWarning")
 async def test_every_model_is_asked_to_think_as_its_provider_takes_it(
     provider: Provider, model: str, level: str
 ) -> None:
@@ -109,6 +112,25 @@ async def test_every_model_is_asked_to_think_as_its_provider_takes_it(
     assert played.turn.outcome is Outcome.RESPOND
     if level != "off" or (info(provider, model).thinking != "always" and model != "gemini-3.8-flash"):
         assert played.requests[0].thinking is (level != "off"), "some cannot be kept from it, they are asked for little"
+
+
+@pytest.mark.parametrize("provider", ["anthropic", "gemini"])
+@WAYS
+async def test_a_turn_with_signed_thinking_is_the_same_from_its_journal(provider: Provider, streams: bool) -> None:
+    journal = RecordingJournal()
+    script = [think("Which city?", paris), think("And the weather?", calls(oslo, text="So.")), think("Ah.", brief)]
+    played = await play(script, provider, streams, journal=journal, **THINKS)
+    frozen = RecordingJournal.from_json(journal.to_json(), frozen=True)
+    again = await vancetope.ask(
+        PROMPT, model=Refusing(), journal=frozen, tools=TOOLS, model_settings={"max_tokens": 12_000}
+    )
+    assert (again.outcome, again.message, again.messages) == (
+        played.turn.outcome,
+        played.turn.message,
+        played.turn.messages,
+    )
+    assert again.usage == played.turn.usage
+    assert frozen.ran == []
 
 
 # Tokens and money.

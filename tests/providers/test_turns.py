@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
-from tests.cases.playing import PROMPT, TOOLS, answer, brief, oslo, paris, roles, work_calls, work_results
-from tests.providers.providing import EVERY, OPEN, TOLD, WAYS, Provider, info, play
-from vancetope.backends.faults import KINDS, Asked, Given, first
+import vancetope
+from tests.cases.playing import PROMPT, TOOLS, answer, brief, oslo, paris, roles, until, work_calls, work_results
+from tests.providers.providing import EVERY, KEY, OPEN, TOLD, WAYS, Provider, address, info, play
+from vancetope.backends.direct import connect
+from vancetope.backends.faults import KINDS, Asked, FaultServer, Given, first
 from vancetope.backends.faults.fault import DONE
 from vancetope.backends.faults.fields import CALLS, FIELDS
 from vancetope.backends.faults.sayings import RESPONDS, SAYINGS
@@ -126,7 +128,6 @@ THINKERS: list[tuple[Provider, str, str | None]] = [
 
 
 @pytest.mark.parametrize(("provider", "model", "forced"), THINKERS)
-@pytest.mark.filterwarnings("ignore:The model .* is deprecated:DeprecationWarning")
 @WAYS
 async def test_a_model_that_thinks_is_forced_only_where_its_provider_takes_that(
     provider: Provider, model: str, forced: str | None, streams: bool
@@ -154,6 +155,20 @@ async def test_a_prompted_turn_needs_no_tools_of_the_provider(provider: Provider
     assert (played.turn.outcome, played.turn.message) == (Outcome.RESPOND, NOTED)
     assert all(asked.envelope and asked.schema is None for asked in played.requests)
     assert all("tools" not in asked.body for asked in played.requests)
+
+
+@pytest.mark.parametrize("provider", ["anthropic", "gemini"])
+@WAYS
+async def test_a_backend_made_by_hand_plays_the_same_turn(
+    provider: Literal["anthropic", "gemini"], streams: bool
+) -> None:
+    async with FaultServer([paris, answer], key=KEY) as server:
+        backend = connect(provider, address(provider, server), KEY)
+        listener = (lambda event: None) if streams else None
+        turn = await vancetope.ask(PROMPT, model=backend, tools=TOOLS, on_event=listener)
+        await backend.aclose()
+        assert (turn.outcome, turn.message, server.violations) == (Outcome.RESPOND, NOTED, [])
+        await until(lambda: server.open_connections == 0)
 
 
 # Refusals and filters.

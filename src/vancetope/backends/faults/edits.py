@@ -112,24 +112,14 @@ def without(*keys: str) -> Edit:
     return edit
 
 
-def null(*keys: str) -> Edit:
-    """Those of these keys that an answer may have are null in every object; OpenAI's and Gemini's objects all have the
-    first of their dialect."""
-
-    def edit(given: dict[str, Any]) -> dict[str, Any]:
-        for holder in (given, given.get("message")):
-            if isinstance(holder, dict):
-                holder.update({key: None for key in keys if key in holder})
-        return given
-
-    return edit
-
-
 def null_usage(given: dict[str, Any]) -> dict[str, Any]:
-    """Usage is null wherever it could stand."""
+    """Usage is null wherever it stands, and wherever OpenAI could have it."""
     if "choices" in given:
         return {**given, "usage": None}
-    return null("usage", "usageMetadata")(given)
+    for holder in (given, given.get("message")):
+        if isinstance(holder, dict):
+            holder.update({key: None for key in ("usage", "usageMetadata") if key in holder})
+    return given
 
 
 def null_message(given: dict[str, Any]) -> dict[str, Any]:
