@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
+import vancetope
 from tests.cases.playing import (
     PROMPT,
     answer,
+    at,
     content,
     everything,
     ids,
@@ -37,7 +39,8 @@ from tests.cases.providers import (
     told,
     url_of,
 )
-from tests.questions.asking import FITS, OSLO
+from tests.questions.asking import CITY, FITS, OSLO, without_waiting
+from tests.questions.asking import PROMPT as QUESTION
 from vancetope.backends.base import ModelSettings, Piece, Request
 from vancetope.backends.direct import connect
 from vancetope.backends.faults import KINDS, NARRATIONS, Asked, FaultServer, Given, spoken
@@ -354,6 +357,29 @@ async def test_c43_no_schema_stands_beside_tools_in_a_request_to_a_provider(prov
     assert [choice_of(provider, asked.body) for asked in made.asked] == [None] * 4
 
 
+SERVERS = ("azure", "openrouter", "ollama", "lmstudio", "llamacpp", "vllm")
+
+
+@pytest.mark.parametrize("kind", SERVERS)
+async def test_c43_no_schema_stands_beside_tools_in_a_request_to_any_kind_of_server(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(f"{kind.upper()}_API_KEY", KEY)
+    monkeypatch.setenv("AZURE_OPENAI_API_KEY", KEY)
+    async with FaultServer([paris, answer, paris, say("So."), FITS]) as server:
+        where = at(server, kind)
+        turn = await vancetope.ask(PROMPT, tools=[_time], **where)
+        assert turn.outcome is Outcome.RESPOND
+        made = await vancetope.query(QUESTION, CITY, tools=[_time], **where)
+        assert made.data == OSLO
+    assert server.violations == []
+    assert not any("response_format" in asked.body and "tools" in asked.body for asked in server.requests)
+    for asked in server.requests[:4]:
+        assert "get_time" in asked.tools, "as a tool or as an action"
+    # What these two serve is known by its own names only: a model of another name is asked in words.
+    assert (server.requests[4].schema is not None) == (kind not in ("azure", "openrouter"))
+
+
 @pytest.mark.parametrize("model", ["claude-sonnet-4-5", "claude-haiku-4-5", "claude-opus-4-5"])
 async def test_c45_where_anthropic_refuses_forcing_beside_thinking_nothing_is_forced(model: str) -> None:
     for thinking, forced in (("low", None), ("off", "respond"), (None, "respond")):
@@ -523,6 +549,45 @@ async def test_c51_thinking_that_was_signed_goes_back_while_its_turn_runs_and_no
     assert [str(asked.body).count(f"'{signed}'") for asked in played.requests] == [0, 1, 2]
     after = await play([answer], provider, history=played.turn.messages, prompt="And now?")
     assert "First the clock." not in everything(after.requests[0])
+
+
+# Results (C67), and who tries again (C35).
+
+
+class Silent(Exception):
+    """An exception that says nothing."""
+
+    def __str__(self) -> str:
+        return ""
+
+
+@BOTH
+async def test_c67_results_for_a_provider_come_in_the_order_of_the_calls_and_none_is_blank(provider: str) -> None:
+    async def slow(name: str, seconds: float) -> str:
+        """Take some time."""
+        await asyncio.sleep(seconds)
+        if name == "bare":
+            raise Silent
+        return "" if name == "blank" else name
+
+    names = ["c", "bare", "blank", "a"]
+    reply = calls(*(call("slow", name=name, seconds=0.05 - number / 100) for number, name in enumerate(names)))
+    played = await play([reply, answer], provider, tools=[slow])
+    results = [each for each in played.requests[1].messages if each["role"] == "tool"]
+    assert [each["tool_call_id"] for each in results] == list(ids(played.requests[1]))
+    assert [each["content"] for each in results][::3] == ["c", "a"]
+    assert results[1]["content"].startswith("Silent")
+    assert all(each["content"].strip() for each in results)
+
+
+@BOTH
+@STREAMED
+async def test_c35_no_library_between_us_and_a_provider_tries_again_by_itself(listening: bool, provider: str) -> None:
+    for kind, requests in (("status_500", 3), ("status_529", 3), ("status_429", 3), ("status_400", 1)):
+        with without_waiting(3):
+            played = await play(one_by_one(rest=KINDS[kind]), provider, listening=listening, repeats=requests - 1)
+        assert (played.turn.outcome, len(played.requests)) == (Outcome.MODEL_ERROR, requests), kind
+        assert played.turn.model_calls == requests, "every request is counted"
 
 
 # Streams (C99).

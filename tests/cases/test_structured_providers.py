@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
 
+import vancetope
 from tests.cases.playing import TOOLS, paris
-from tests.cases.providers import BOTH, STREAMED, choice_of, limit_of, one_by_one, put
+from tests.cases.providers import BOTH, KEY, STREAMED, choice_of, limit_of, one_by_one, put, reached, spoke
 from tests.questions.asking import CITY, FITS, MISFIT, OSLO, Put, always, without_waiting
-from vancetope.backends.faults import KINDS, SCENARIOS, Asked, Given, first, spoken, status
+from vancetope.backends.faults import KINDS, SCENARIOS, Asked, FaultServer, Given, first, spoken, status
 from vancetope.backends.faults.edits import finish
 from vancetope.backends.scripted import call, cut, empty, filtered, malformed, refuse, say, think
+from vancetope.context import Patience
 from vancetope.outcome import Enforcement
 from vancetope.schema.profiles import PROFILES
 
@@ -132,6 +135,48 @@ async def test_s17_no_odd_finish_of_gemini_makes_an_answer_of_nothing(word: str,
     assert (made.answer.data, made.answer.attempts) == (OSLO, 2)
 
 
+LATER: Mapping[str, tuple[Given, str]] = {
+    "a key that is refused": (KINDS["key_refused"], "llm_error"),
+    "a server that fails": (KINDS["status_500"], "llm_error"),
+    "a page": (KINDS["html_page"], "llm_error"),
+    "half a stream": (KINDS["half_stream"], "llm_error"),
+    "an error in the stream": (KINDS["error_in_stream"], "llm_error"),
+    "a conversation that is too long": (KINDS["context_exceeded"], "llm_error"),
+    "a cut": (cut("{", 1), "output_truncated"),
+    "a refusal": (refuse(), "refused"),
+    "a filter": (filtered("It"), "refused"),
+}
+
+
+@BOTH
+@pytest.mark.parametrize("what", LATER)
+async def test_s18_the_last_invalid_value_is_kept_whatever_a_providers_library_raises(what: str, provider: str) -> None:
+    given, error = LATER[what]
+    with without_waiting():
+        made = await put(one_by_one(MISFIT, rest=given), provider, max_attempts=9, repeats=None)
+    assert (made.answer.error, made.answer.last_invalid) == (error, {"city": "Oslo"})
+    assert made.answer.usage.input_tokens > 0
+
+
+LONG = {"huge", "huge_line", "slow"}
+SILENT = {name for name, fault in KINDS.items() if fault.leaves == "nothing"}
+
+
+@BOTH
+@pytest.mark.parametrize("name", sorted(KINDS.keys() - LONG))
+async def test_s19_whatever_a_provider_does_there_is_a_wrapper_that_says_success_or_not(
+    name: str, provider: str
+) -> None:
+    patience = Patience(model_call=0.75) if name in SILENT else None
+    script = first(KINDS[name], then=SCENARIOS["answer"])
+    listening = sorted(KINDS).index(name) % 2 == 0
+    with without_waiting(2):
+        made = await put(script, provider, patience=patience, listening=listening, repeats=None)
+    assert isinstance(made.wrapper["success"], bool)
+    assert ("data" in made.wrapper) == made.answer.success
+    assert ("error" in made.wrapper) != made.answer.success
+
+
 # What never enters a correction, and what always reaches the server (S28 to S30).
 
 
@@ -153,6 +198,16 @@ async def test_s29_ten_attempts_over_a_provider_cost_about_ten_times_one(provide
     sizes = [asked.size for asked in made.asked]
     assert max(sizes[1:]) - min(sizes[1:]) < 100
     assert sizes[-1] < 3 * sizes[0]
+
+
+@BOTH
+async def test_s32_the_attempts_of_questions_that_share_a_provider_are_counted_apart(provider: str) -> None:
+    async with FaultServer(lambda asked: FITS if len(asked.turns) > 1 else MISFIT, key=KEY) as server:
+        with reached(server, provider) as where:
+            asked = [vancetope.query(f"Which city is number {number}?", CITY, **where) for number in range(6)]
+            answers = await asyncio.gather(*asked)
+    spoke(server, provider)
+    assert [(each.data, each.attempts, each.model_calls) for each in answers] == [(OSLO, 2, 2)] * 6
 
 
 @BOTH
