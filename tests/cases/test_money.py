@@ -12,12 +12,24 @@ import pytest
 
 import vancetope
 from tests.cases.playing import PROMPT, TOOLS, answer, at, oslo, paris, work_results
-from tests.cases.providers import BOTH, FORMS, KEY, STREAMED, ProviderLine, one_by_one, play, put, reached, spoke
+from tests.cases.providers import (
+    BOTH,
+    FORMS,
+    KEY,
+    STREAMED,
+    ProviderLine,
+    limit_of,
+    one_by_one,
+    play,
+    put,
+    reached,
+    spoke,
+)
 from tests.questions.asking import CITY, FITS, MISFIT, OSLO, without_waiting
 from tests.questions.asking import PROMPT as QUESTION
 from vancetope import Budget, ConfigError
 from vancetope.asked import Asked as Wanted
-from vancetope.backends.faults import KINDS, FaultServer, Given, spoken
+from vancetope.backends.faults import KINDS, Asked, FaultServer, Given, spoken
 from vancetope.backends.scripted import call, cut, empty, gated, malformed, respond, say
 from vancetope.cli.usage_file import closed, file_ledger
 from vancetope.events import Event, MessageDelta, Notice, UsageRecorded
@@ -151,6 +163,24 @@ async def test_c103_a_budget_that_the_output_limit_alone_could_break_sends_nothi
     small = {"max_tokens": 50}
     played = await play([answer], provider, budget=Budget(dollars=most), model_settings=small)
     assert played.turn.outcome is Outcome.RESPOND
+
+
+@BOTH
+@pytest.mark.parametrize("scope", ["turn", "tree", "day"])
+@pytest.mark.parametrize("most", [0.01, 0.05, 0.2])
+async def test_c103_a_model_that_writes_all_it_may_never_goes_over_the_budget(
+    most: float, scope: str, provider: str
+) -> None:
+    def greedy(asked: Asked) -> Reply:
+        limit = limit_of(provider, asked.body)
+        assert limit is not None, "a reply without a limit could cost anything"
+        return used(CITIES[asked.number % 7], Usage(100, limit))
+
+    played = await play(greedy, provider, settings={"budgets": {scope: {"dollars": most}}}, max_iterations=500)
+    assert played.turn.outcome in (Outcome.BUDGET_EXCEEDED, Outcome.INCOMPLETE)
+    assert played.turn.cost is not None
+    assert played.turn.cost <= most
+    assert played.requests
 
 
 @BOTH
