@@ -145,3 +145,11 @@ def test_what_a_model_does_not_take_is_left_out_and_said() -> None:
         "custom:known takes no seed; it is left out",
     )
     assert prepare(Asked(model=model)).notices == ()
+
+
+@pytest.mark.parametrize("name", ["model", "messages", "contents", "system", "systemInstruction", "tools", "stream"])
+async def test_no_extra_field_replaces_what_a_turn_itself_sends(name: str) -> None:
+    model = ScriptedBackend([respond("x")])
+    with pytest.raises(ConfigError, match=rf"model_settings\.{name}: the request's {name} cannot be replaced; "):
+        await vt.ask("Hi", model=model, model_settings={name: "x"})
+    assert model.requests == []

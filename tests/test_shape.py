@@ -21,6 +21,7 @@ ORDER = (
     "questions",
     "prepare",
     "pool",
+    "sampling",
     "asked",
     "inputs",
     "options",

@@ -220,7 +220,7 @@ def past_beside(
     if room is None:
         return ctx.history.messages
     if (needed := tokens()) > room:
-        reason = sentences.OVERFLOW.format(needed=needed, room=room)
+        reason = sentences.OVERFLOW.format(needed=needed, room=max(room, 0))
         return End("overflow", Outcome.CONTEXT_OVERFLOW, best_text=log.state.best_text, reason=reason)
     past, hidden = fitting(ctx.history, room - needed)
     if hidden > log.hidden:

@@ -11,7 +11,7 @@ from uuid import uuid4
 
 from vancetope import sentences
 from vancetope.asked import Asked, Said
-from vancetope.backends.base import Backend, ModelSettings
+from vancetope.backends.base import Backend
 from vancetope.backends.choose import Choice, choose, connect
 from vancetope.backends.text import TextBackend, TextFunction
 from vancetope.context import Budget, Context, Halt, Patience, Route, Way
@@ -26,12 +26,13 @@ from vancetope.messages import History, User
 from vancetope.models.base import ModelInfo
 from vancetope.models.budgets import Account, Budgets, Limit, budgets_from, money_problem
 from vancetope.models.ledger import Ledger, MemoryLedger
-from vancetope.options import ASKED, BUDGET, MODEL_SETTINGS, PATIENCE, RECIPE_PARAMS, check
+from vancetope.options import ASKED, BUDGET, PATIENCE, RECIPE_PARAMS, check
 from vancetope.outcome import EnforcementName
 from vancetope.pool import Pool, pool
 from vancetope.recipes.loading import load
 from vancetope.recipes.recipe import Params, Recipe, params_from
 from vancetope.recipes.rendering import system_prompt
+from vancetope.sampling import left_out, sampling
 from vancetope.settings import Settings, settings_from
 from vancetope.settings import load as load_settings
 from vancetope.tools.base import Tool
@@ -196,7 +197,7 @@ def _prepared(asked: Asked) -> Prepared:
             *settings.notices,
             *(choice.notices if choice else ()),
             *having.notices,
-            *_left_out(asked, said, info),
+            *left_out(asked, said, info),
         ),
         variables=_variables(said, info, rules, enforcement, asked.lang),
         instructions=asked.instructions,
@@ -294,9 +295,9 @@ def _model(asked: Asked, said: Said) -> tuple[Way, Choice | None]:
         if not isinstance(info, ModelInfo):
             name = type(backend).__name__
             info = ModelInfo(provider="custom", name=name, enforcements=("native", "constrained"), known=False)
-        return Way(info, backend, _model_settings(asked, said, info)), None
+        return Way(info, backend, sampling(asked, said, info)), None
     choice = choose(asked.model or said.params.model, said.recipe.params.model, said.settings, agreed=asked.agreed)
-    return Way(choice.info, connect(choice, asked.wire), _model_settings(asked, said, choice.info)), choice
+    return Way(choice.info, connect(choice, asked.wire), sampling(asked, said, choice.info)), choice
 
 
 def _ways(
@@ -307,7 +308,7 @@ def _ways(
     for each in choice.fallbacks if choice else ():
         able = enforcement == "prompted" or enforcement in each.info.enforcements
         if able and money_problem(budgets, each.info) is None:
-            ways.append(Way(each.info, connect(each, asked.wire), _model_settings(asked, said, each.info)))
+            ways.append(Way(each.info, connect(each, asked.wire), sampling(asked, said, each.info)))
     return tuple(ways)
 
 
@@ -331,49 +332,6 @@ def _output_cap(info: ModelInfo) -> int:
     """Bytes of a tool result the model is shown: a quarter of its window, where that is less than the usual cap."""
     usual = Limits().output_cap
     return usual if info.context_window is None else max(min(usual, info.context_window * 3 // 4), SMALLEST_CAP)
-
-
-def _model_settings(asked: Asked, said: Said, info: ModelInfo) -> ModelSettings:
-    """How this model is to write: what its server refuses is left out, and one that cannot think is not asked to unless
-    the caller says so. Raises `ConfigError` then."""
-    own = _own_settings(asked)
-    if own.thinking not in (None, "off") and info.known and info.thinking == "no":
-        raise ConfigError(f"{info.id} cannot think; leave model_settings.thinking out, or use a model that can")
-    temperature = said.of("temperature", own.temperature)
-    return replace(
-        own,
-        temperature=None
-        if "no_temperature" in info.quirks
-        else info.temperature
-        if temperature is None
-        else temperature,
-        seed=None if "no_seed" in info.quirks else own.seed,
-        max_tokens=said.of("maxTokens", own.max_tokens),
-        thinking=None if info.known and info.thinking == "no" else said.of("thinking", own.thinking),
-    )
-
-
-def _own_settings(asked: Asked) -> ModelSettings:
-    """What the caller says about sampling. Raises `ConfigError` for what cannot be."""
-    given = asked.model_settings
-    if given is None or isinstance(given, ModelSettings):
-        own = given or ModelSettings()
-    else:
-        known = {name: given[name] for name in ("temperature", "max_tokens", "seed", "thinking") if name in given}
-        own = ModelSettings(**known, extra={key: value for key, value in given.items() if key not in known})
-    check(own, MODEL_SETTINGS, "model_settings.")
-    return own
-
-
-def _left_out(asked: Asked, said: Said, info: ModelInfo) -> tuple[str, ...]:
-    """What was said about sampling and is not sent, because the model's server would refuse the whole request."""
-    own = _own_settings(asked)
-    wanted = {"temperature": said.of("temperature", own.temperature), "seed": own.seed}
-    return tuple(
-        f"{info.id} takes no {name}; it is left out"
-        for name, value in wanted.items()
-        if value is not None and f"no_{name}" in info.quirks
-    )
 
 
 def _budget(asked: Asked, said: Said) -> Budget:

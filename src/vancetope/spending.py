@@ -10,7 +10,7 @@ from vancetope.contract.verdict import End
 from vancetope.contract.view import estimate
 from vancetope.messages import Usage
 from vancetope.models.base import ModelInfo
-from vancetope.models.budgets import SCOPES, Refusal
+from vancetope.models.budgets import SCOPES, Refusal, money
 from vancetope.models.ledger import Estimate, Reservation, Row, estimated
 from vancetope.outcome import Outcome
 
@@ -77,7 +77,7 @@ def over_budget(ctx: Context, log: Log, wanted: Estimate) -> End | None:
         return None
     cost = None if log.cost is None or wanted.cost is None else log.cost + wanted.cost
     if cost is not None and cost > ctx.budget.dollars:
-        return _refused(log, sentences.OVER_MONEY.format(would=cost, budget=ctx.budget.dollars))
+        return _refused(log, sentences.OVER_MONEY.format(would=money(cost), budget=money(ctx.budget.dollars)))
     return None
 
 

@@ -12,13 +12,14 @@ LAB = settings_from({"servers": {"lab": {"kind": "vllm", "url": "http://127.0.0.
 
 
 def test_the_order_is_argument_recipe_environment_settings(monkeypatch: pytest.MonkeyPatch) -> None:
-    settings = settings_from({"model": "scripted:settings"})
     monkeypatch.setenv("VANCETOPE_MODEL", "scripted:environment")
+    settings = settings_from({"model": "scripted:settings"})
     assert choose("scripted:argument", "scripted:recipe", settings).info.name == "argument"
     assert choose(None, "scripted:recipe", settings).info.name == "recipe"
     assert choose(None, None, settings).info.name == "environment"
     monkeypatch.delenv("VANCETOPE_MODEL")
-    assert choose(None, None, settings).info.name == "settings"
+    assert choose(None, None, settings).info.name == "environment", "settings that are there are taken as they are"
+    assert choose(None, None, settings_from({"model": "scripted:settings"})).info.name == "settings"
 
 
 def test_without_a_name_a_key_comes_before_a_server_and_a_server_before_the_local_model(
@@ -87,3 +88,12 @@ def test_a_key_that_was_found_goes_before_what_the_settings_name(monkeypatch: py
     choice = choose(None, "default:fast", settings_from({"servers": OWN_SERVER}))
     assert choice.info.id == "openai:gpt-5-mini"
     assert [each.info.id for each in choice.fallbacks] == ["lab:qwen3"]
+
+
+@pytest.mark.parametrize("blanks", [" {}", "{} ", "{}\n", "\t{}\n"])
+def test_a_variable_with_blanks_around_it_names_the_same_model(blanks: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VANCETOPE_MODEL", blanks.format("scripted:hello"))
+    choice = choose(None, None, settings_from({"model": "scripted:echo"}))
+    assert (choice.info.id, choice.reason) == ("scripted:hello", "environment")
+    monkeypatch.setenv("VANCETOPE_MODEL", "  ")
+    assert choose(None, None, settings_from({"model": "scripted:echo"})).info.id == "scripted:echo"

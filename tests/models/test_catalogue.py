@@ -235,6 +235,7 @@ MISTAKES: list[tuple[Any, str]] = [
     ({"models": [{**ENTRY, "longPrice": {"from": 0, "input": 1, "output": 1}}]}, "longPrice.from: expected a whole"),
     ({"models": [{**ENTRY, "longPrice": []}]}, "models: lab:model: longPrice: expected a mapping"),
     ({"models": [{**ENTRY, "outputLimit": 9, "outputCeiling": 5}]}, "outputLimit: it is above outputCeiling"),
+    ({"models": [{**ENTRY, "outputLimit": 9, "contextWindow": 9}]}, "outputLimit: it leaves nothing of contextWindow"),
     ({"models": [{**ENTRY, "enforcements": ["natve"]}]}, "enforcements: expected a list of enforcements, each once"),
     ({"models": [{**ENTRY, "enforcements": ["natve"]}]}, "did you mean native?"),
     ({"models": [{**ENTRY, "enforcements": []}]}, "enforcements: expected a list of enforcements, each once"),

@@ -322,3 +322,8 @@ async def test_what_the_model_really_writes_stays_within_the_budget() -> None:
         turn, _ = await turn_of(Filling([], ENDLESS), MemoryLedger(), budget=Budget(dollars=dollars))
         assert turn.cost is not None
         assert turn.cost <= dollars
+
+
+async def test_a_refusal_tells_small_sums_too() -> None:
+    turn = await api.ask("Hi", model=Dear([]), budget=Budget(dollars=0.00001))
+    assert "its budget is $0.00001" in turn.reason

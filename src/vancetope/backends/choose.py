@@ -141,7 +141,6 @@ def choose(
 def _named(argument: str | None, recipe: str | None, settings: Settings) -> Iterator[tuple[Reason, str | None]]:
     yield "argument", argument
     yield "recipe", recipe
-    yield "environment", os.environ.get("VANCETOPE_MODEL")
     said = settings.values.get("model")
     yield "environment" if said and said.source == "environment" else "settings", settings.model
 
@@ -319,9 +318,13 @@ def connect(choice: Choice, wire: Callable[[str, Any], None] | None = None) -> B
         from vancetope.backends.local.backend import LocalBackend
 
         return LocalBackend(choice.path, context=choice.info.context_window, wire=wire)
-    if wire is None:
-        return _shared(choice.kind, choice.url, choice.key, choice.key_variable)
-    return _client(choice.kind, choice.url, choice.key, choice.key_variable, wire)
+    where = choice.kind, choice.url, choice.key, choice.key_variable
+    client = _shared(*where) if wire is None else _client(*where, wire)
+    if choice.kind in DIRECT:
+        from vancetope.backends.direct import Direct
+
+        return cast(Direct, client).knowing(choice.info)
+    return client
 
 
 @lru_cache(maxsize=32)

@@ -156,6 +156,8 @@ def _entry(said: Any, where: str, place: int) -> Entry:
     limit, ceiling = found.get("output_limit"), found.get("output_ceiling")
     if limit and ceiling and limit > ceiling:
         raise ConfigError(f"{where}: {at}outputLimit: it is above outputCeiling, the most that may be asked for")
+    if limit and (window := found.get("context_window")) and limit >= window:
+        raise ConfigError(f"{where}: {at}outputLimit: it leaves nothing of contextWindow for the question")
     return Entry(globs, found, fitting(said.get("known", True), yes_or_no(), where, f"{at}known"))
 
 
