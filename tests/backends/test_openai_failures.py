@@ -14,7 +14,7 @@ import pytest
 from tests.backends.openai_raw import HANG_UP, HOLD, STREAM, chunked, delta, event, page, serving, stream
 from vancetope.backends.base import Request
 from vancetope.backends.openai import PROFILES, OpenAICompatible, Profile, QuotaSpent, client
-from vancetope.backends.openai.failures import Where, lost
+from vancetope.backends.openai.failures import Where, failed_inside, lost
 from vancetope.backends.openai.waiting import retry_after
 from vancetope.errors import (
     AuthRefused,
@@ -299,3 +299,9 @@ def test_a_failed_connection_is_typed_by_what_failed(error: httpx.RequestError, 
     found = lost(Where(PROFILES["local"], "http://x"), error, answered=False, characters=0)
     assert type(found) is kind
     assert words in str(found)
+
+
+@pytest.mark.parametrize("code", ["9" * 5000, "٤٠٤", "4040", "-1", "429.0", "1" + "0" * 400])
+def test_a_code_that_is_no_status_is_only_a_word(code: str) -> None:
+    found = failed_inside(Where(PROFILES["openai"], "http://127.0.0.1:1"), {"code": code, "message": "m"})
+    assert found.status is None

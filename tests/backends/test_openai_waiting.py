@@ -115,3 +115,21 @@ def test_whatever_the_headers_say_the_wait_is_a_time_or_none(headers: dict[str, 
     assert found is None or 0 <= found < float("inf")
     if found is not None and not any(name.startswith("retry-after") for name in headers):
         assert found <= LONGEST_RESET
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "Mon, 01 Jan 99999999999999999999 00:00:00 GMT",
+        "Mon, 01 Jan 2030 00:00:00 +999999999999999999999999999999",
+        "0001-01-01T00:00:00+14:00",
+        "9" * 5000,
+        "9" * 5000 + "s",
+        "1e999",
+        "-1e999",
+        "٣",
+    ],
+)
+def test_a_time_that_no_clock_can_show_is_no_time_to_wait_and_no_crash(value: str) -> None:
+    found = retry_after({"retry-after": value})
+    assert found is None or 0 <= found < 10**10

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -59,6 +60,9 @@ _STATUS = {
 }
 
 
+_IS_STATUS = re.compile("[45][0-9]{2}")
+
+
 class QuotaSpent(RateLimited):
     """The account at the model's server has no credit left; waiting does not help."""
 
@@ -104,7 +108,7 @@ def failed_inside(where: Where, error: object) -> ModelError:
     """The error for a failure that a server reported in an answer that had begun as a good one."""
     data = {"error": error}
     codes = _codes(data).split()
-    status = next((int(code) for code in codes if code.isdecimal() and 400 <= int(code) <= 599), None)
+    status = next((int(code) for code in codes if _IS_STATUS.fullmatch(code)), None)
     if status is None:
         status = next((_STATUS[code] for code in codes if code in _STATUS), None)
     words = f"{_codes(data)} {_message(data) or ''}"

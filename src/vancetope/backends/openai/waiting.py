@@ -64,7 +64,8 @@ def _seconds(value: str, unit: float) -> float | None:
     if not value:
         return None
     if _SPAN.fullmatch(value):
-        return sum(float(number) * _UNITS[name] for number, name in _PART.findall(value))
+        span: float = sum(float(number) * _UNITS[name] for number, name in _PART.findall(value))
+        return span if math.isfinite(span) else None
     now = datetime.now(UTC).timestamp()
     try:
         seconds = float(value) * unit
@@ -82,7 +83,7 @@ def _date(value: str) -> float | None:
     for read in (datetime.fromisoformat, parsedate_to_datetime):
         try:
             date = read(value)
-        except ValueError:
+            return (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
+        except (ValueError, OverflowError, TypeError):
             continue
-        return (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
     return None
