@@ -8,6 +8,7 @@ import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -297,3 +298,16 @@ async def test_a_server_that_cannot_speak_tls_is_unreachable() -> None:
         await backend.aclose()
     assert [type(error) for error in found] == [Unreachable, Unreachable]
     assert "cannot be reached" in str(found[0])
+
+
+@pytest.mark.parametrize("variable", ["SSL_CERT_FILE"])
+async def test_certificates_that_cannot_be_read_are_named(
+    variable: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = tmp_path / "broken.pem"
+    broken.write_text("no certificate")
+    for value in (str(tmp_path / "nowhere.pem"), str(broken)):
+        monkeypatch.setenv(variable, value)
+        client = OpenAICompatible("https://127.0.0.1:9/v1", profile=PROFILES["vllm"])
+        with pytest.raises(ConfigError, match=r"certificates of this machine cannot be read; SSL_CERT_FILE"):
+            await client.complete(Request("m", "", (User("x"),)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Iterator
 from typing import Any
@@ -504,3 +505,16 @@ def test_parts_of_any_depth_cannot_crash_us() -> None:
 def test_deep_arguments_come_back_as_they_were() -> None:
     arguments = json.loads("[" * 50 + "]" * 50)
     assert json.loads(calls_in({"tool_calls": [call(arguments=arguments)]})[0].arguments) == arguments
+
+
+@pytest.mark.parametrize("done", [True, False])
+async def test_comments_behind_a_whole_reply_do_not_hold_it(done: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(course, "AFTER_FINISH", 0.3)
+    pings = [part for _ in range(200) for part in (0.05, chunked(": ping\n\n"))]
+    end = DONE if done else ""
+    answer = [*stream(delta(content="Hello"), delta("stop"), end, end=b""), *pings]
+    async with serving(answer) as server, asyncio.timeout(8):
+        client = OpenAICompatible(server.url, profile=PROFILES["vllm"])
+        reply = await client.complete(Request("m", "", (User("x"),)), lambda _: None)
+        await client.aclose()
+    assert (reply.text, reply.finish) == ("Hello", Finish.STOP)

@@ -52,6 +52,7 @@ class Course:
         self.where = where
         self.requests = 0
         self.timeout = timeout
+        self.guard: Circuit | None = None
         self.begun = False  # a reply has begun in the running attempt
         self.waits = True  # no request of the running attempt has been sent yet
         self.listener_failed: Exception | None = None  # whatever its type, it is not the server's failure
@@ -75,7 +76,9 @@ class Course:
             self._shown = False
 
     def sends(self) -> None:
-        """A request goes out now."""
+        """A request goes out now. Raises `CircuitOpen` where the model came to be left alone while this call waited."""
+        if self.guard is not None:
+            self.guard.check(self.where)
         self.requests += 1
         self.waits = False
         if self._on_send is not None:
@@ -118,42 +121,60 @@ class Course:
 @dataclass(slots=True)
 class Circuit:
     """Whether a model is asked at all: not while it is down. Closed at first; it opens after `TRIPS` failed calls in a
-    row, and after a pause lets one call through to see."""
+    row, or as many requests as those may take where many calls run at once, and after a pause lets one call through to
+    look. While that one fails the pause doubles."""
 
-    failures: int = 0
-    opened_until: float = 0.0
+    calls: int = 0
+    requests: int = 0
+    opened_until: float | None = None
     pause: float = PAUSE
-    probing: bool = False
+    looking: bool = False
 
-    def enter(self, where: object) -> None:
-        """Raises `CircuitOpen` where the model is left alone now."""
-        if self.failures < TRIPS:
+    def enter(self, where: object) -> bool:
+        """Let a call in; whether it is the one that looks. Raises `CircuitOpen` where the model is left alone now."""
+        if self.opened_until is None:
+            return False
+        if self.looking or self.opened_until > monotonic():
+            self.check(where)
+        self.looking = True
+        return True
+
+    def check(self, where: object) -> None:
+        """Raises `CircuitOpen` where the model came to be left alone while a call was on its way to it."""
+        if self.opened_until is None:
             return
         left = self.opened_until - monotonic()
-        if left <= 0 and not self.probing:
-            self.probing = True
-            return
         wait = f"in {left:.0f} s" if left >= 1 else "in a moment"
-        said = f"{where} failed {self.failures} times in a row and is left alone; ask again {wait}"
-        raise CircuitOpen(said, requests=0)
+        raise CircuitOpen(f"{where} failed again and again and is left alone; ask again {wait}", requests=0)
 
     def passed(self) -> None:
         """The model answered, be it with a refusal of the request."""
-        self.failures, self.pause, self.probing = 0, PAUSE, False
+        self.calls, self.requests, self.opened_until, self.pause, self.looking = 0, 0, None, PAUSE, False
 
-    def failed(self, error: ModelError) -> None:
-        """The model is down, or has no time for us."""
-        self.failures += 1
-        if self.failures < TRIPS:
+    def missed(self, error: ModelError) -> None:
+        """A request failed; its call may try again."""
+        self.requests += 1
+        if self.opened_until is None and self.requests >= TRIPS * ATTEMPTS:
+            self._open(error)
+
+    def failed(self, error: ModelError, *, looked: bool) -> None:
+        """A call failed for good. What comes back of calls that were on their way when the model was found to be down
+        says nothing new."""
+        if self.opened_until is not None and not looked:
             return
-        if self.failures > TRIPS:
-            self.pause = min(self.pause * 2, LONGEST_PAUSE)
-        self.opened_until = monotonic() + max(self.pause, min(error.retry_after or 0.0, LONGEST_PAUSE))
-        self.probing = False
+        self.calls += 1
+        if looked:
+            self.pause, self.looking = min(self.pause * 2, LONGEST_PAUSE), False
+        if looked or self.calls >= TRIPS:
+            self._open(error)
 
-    def abandoned(self) -> None:
+    def abandoned(self, *, looked: bool) -> None:
         """The call was given up from our side; it says nothing of the model."""
-        self.probing = False
+        if looked:
+            self.looking = False
+
+    def _open(self, error: ModelError) -> None:
+        self.opened_until = monotonic() + max(self.pause, min(error.retry_after or 0.0, LONGEST_PAUSE))
 
 
 class Circuits:
@@ -170,7 +191,8 @@ async def persist(course: Course, circuit: Circuit, once: Callable[[], Awaitable
     """What `once` gives, tried again as long as that may help: after typed failures that pass, with jitter or after the
     time that the server asks for, within the deadline and `attempts`. Raises the last `ModelError`, its `requests`
     counted over all attempts, and `CircuitOpen` without any request where the model is down."""
-    circuit.enter(course.where)
+    looks = circuit.enter(course.where)
+    course.guard = None if looks else circuit
     try:
         async for attempt in stamina.retry_context(
             on=course.may_retry,
@@ -183,23 +205,39 @@ async def persist(course: Course, circuit: Circuit, once: Callable[[], Awaitable
         ):
             with attempt:
                 course.restart()
-                given = await once()
+                given = await _watched(once, course, circuit)
                 circuit.passed()
                 return given
     except ModelError as error:
         error.requests, error.begun = course.requests, course.begun
-        _told(circuit, error, course)
+        _settle(circuit, error, course, looks)
         raise
     except BaseException:
-        circuit.abandoned()
+        circuit.abandoned(looked=looks)
         raise
     raise AssertionError("stamina leaves its loop with a value or an error")
 
 
-def _told(circuit: Circuit, error: ModelError, course: Course) -> None:
-    if error is course.listener_failed or course.waits:
-        circuit.abandoned()
-    elif isinstance(error, ServerFailed | Unreachable) or (isinstance(error, RateLimited) and error.retryable):
-        circuit.failed(error)
+async def _watched(once: Callable[[], Awaitable[T]], course: Course, circuit: Circuit) -> T:
+    try:
+        return await once()
+    except ModelError as error:
+        if _is_down(error, course):
+            circuit.missed(error)
+        raise
+
+
+def _settle(circuit: Circuit, error: ModelError, course: Course, looks: bool) -> None:
+    if error is course.listener_failed or course.waits or isinstance(error, CircuitOpen):
+        circuit.abandoned(looked=looks)
+    elif _is_down(error, course):
+        circuit.failed(error, looked=looks)
     else:
         circuit.passed()
+
+
+def _is_down(error: ModelError, course: Course) -> bool:
+    """Whether the error says that the model is down, or has no time for us."""
+    if error is course.listener_failed or course.waits:
+        return False
+    return isinstance(error, ServerFailed | Unreachable) or (isinstance(error, RateLimited) and error.retryable)

@@ -44,18 +44,26 @@ class Course(resilience.Course):
         self.assembly: Assembly | None = None
         self.answered = False
         self._idle_timeout = idle_timeout
+        self._ends: float | None = None
+        self._is_done = False
 
     def restart(self) -> None:
         super().restart()
         self.assembly = None
         self.answered = False
+        self._ends, self._is_done = None, False
 
     def patience(self) -> float:
-        """When to give up on a stream, if nothing comes before."""
-        longest = self._idle_timeout
-        if self.assembly is not None and self.assembly.complete:
-            longest = AFTER_DONE if self.assembly.done else AFTER_FINISH
-        return min(self.deadline, self._loop.time() + longest)
+        """When to give up on a stream, if nothing comes before; behind a whole reply, whatever comes."""
+        now = self._loop.time()
+        if self.assembly is None or not self.assembly.complete:
+            return min(self.deadline, now + self._idle_timeout)
+        if self._ends is None:
+            self._ends = now + AFTER_FINISH
+        if self.assembly.done and not self._is_done:
+            self._is_done = True
+            self._ends = min(self._ends, now + AFTER_DONE)
+        return min(self.deadline, self._ends)
 
     def timed_out(self) -> ModelError:
         """The error for time that ran out."""

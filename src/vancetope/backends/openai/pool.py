@@ -6,10 +6,12 @@ import asyncio
 import base64
 import ipaddress
 import ssl
+import sys
 import weakref
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any, TypeAlias
 from urllib.parse import unquote, unquote_plus
 from urllib.request import getproxies, proxy_bypass
@@ -20,6 +22,9 @@ from vancetope.errors import ConfigError
 
 CONNECT = 10.0  # seconds to reach the server
 KEEP_ALIVE = 30.0  # seconds an idle connection is kept
+
+# What httpx and its parts load only at the first request of a process.
+LATE = ("httpcore", "sniffio", "anyio._backends._asyncio")
 
 SHORTEST_TOKEN = 8  # characters of a user that may be a token, with anything for its password
 PUBLIC_PARAMETERS = frozenset({"api-version"})  # of a query, and no secret
@@ -115,11 +120,13 @@ class Pools:
         loop = asyncio.get_running_loop()
         if (pool := self._by_loop.get(loop)) is not None:
             return pool
-        # Reading the machine's certificates takes time and files; a plain connection needs none.
-        tls = await asyncio.to_thread(httpx.create_ssl_context) if self._origin.secure else _no_tls()
+        # Loading modules and reading the machine's certificates takes time and files; a plain connection needs none.
+        if not all(each in sys.modules for each in LATE):
+            await asyncio.to_thread(_load_late)
+        tls = await asyncio.to_thread(_tls) if self._origin.secure else _no_tls()
         if (pool := self._by_loop.get(loop)) is not None:
             return pool
-        for old in [old for old in self._by_loop if old.is_closed()]:
+        for old in [old for old in list(self._by_loop) if old.is_closed()]:  # other threads have loops of their own
             self._by_loop.pop(old, None)
         pool = Pool(_transport(self._origin, tls, self._limits), self._per_model_limit)
         pool.guard = _until_the_loop_ends(self._by_loop, loop, pool.transport)
@@ -196,6 +203,22 @@ def _proxy(origin: Origin) -> httpx.Proxy | None:
     if not url:
         return None
     return httpx.Proxy(url if "://" in url else f"http://{url}")
+
+
+def _load_late() -> None:
+    for name in LATE:
+        with suppress(ImportError):  # of another release; it finds its own parts then
+            import_module(name)
+
+
+def _tls() -> ssl.SSLContext:
+    try:
+        return httpx.create_ssl_context()
+    except (OSError, ValueError):  # ssl.SSLError is an OSError
+        raise ConfigError(
+            "the certificates of this machine cannot be read; SSL_CERT_FILE and SSL_CERT_DIR, if set, have to name a "
+            "file and a folder of certificates"
+        ) from None
 
 
 def _no_tls() -> ssl.SSLContext:
