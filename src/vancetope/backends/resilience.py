@@ -28,6 +28,7 @@ WAIT_INITIAL = 0.25
 WAIT_MAX = 8.0
 WAIT_JITTER = 0.5
 WAIT_BASE = 2.0
+MOST_DOUBLINGS = 16
 
 TRIPS = 3  # calls in a row, each with its retries
 PAUSE = 10.0  # seconds; doubled each time the model is still down, up to
@@ -106,7 +107,7 @@ class Course:
                 return False
         if error.retry_after is not None:
             return error.retry_after if error.retry_after < self.left else False
-        longest = min(WAIT_MAX, WAIT_INITIAL * WAIT_BASE ** (self.requests - 1) + WAIT_JITTER)
+        longest = min(WAIT_MAX, WAIT_INITIAL * WAIT_BASE ** min(self.requests - 1, MOST_DOUBLINGS) + WAIT_JITTER)
         return self.left > (0 if stamina.is_testing() else longest)
 
     def _tell(self, piece: Piece) -> None:
