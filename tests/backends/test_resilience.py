@@ -339,3 +339,40 @@ async def test_what_comes_back_late_of_a_model_that_is_down_lengthens_nothing(cl
     assert left(circuit, clock) == 10
     clock.now += PAUSE + 0.1
     assert await asked(circuit) == "a reply"
+
+
+async def test_a_limit_that_passes_by_itself_is_waited_for_however_many_calls_meet_it() -> None:
+    circuit = Circuit()
+    opens_at = asyncio.get_running_loop().time() + 0.05
+
+    async def call() -> str:
+        here = course()
+
+        async def once() -> str:
+            here.sends()
+            if asyncio.get_running_loop().time() < opens_at:
+                raise RateLimited(retry_after=0.1)
+            return "a reply"
+
+        return await persist(here, circuit, once)
+
+    with stamina.set_testing(False):
+        assert await asyncio.gather(*(call() for _ in range(30))) == ["a reply"] * 30
+
+
+@pytest.mark.parametrize("error", [StopIteration, StopAsyncIteration, KeyError, ServerFailed])
+async def test_whatever_a_listener_raises_comes_out_and_is_not_tried_again(error: type[Exception]) -> None:
+    def listen(piece: Piece) -> None:
+        raise error
+
+    here = course(on_piece=listen)
+
+    async def once() -> str:
+        here.sends()
+        here.tell(TextPiece("some"))
+        return "a reply"
+
+    expected = RuntimeError if issubclass(error, StopIteration | StopAsyncIteration) else error
+    with pytest.raises(expected):
+        await persist(here, Circuit(), once)
+    assert here.requests == 1

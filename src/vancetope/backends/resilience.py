@@ -114,6 +114,9 @@ class Course:
         assert self._on_piece is not None
         try:
             self._on_piece(piece)
+        except (StopIteration, StopAsyncIteration) as error:  # no coroutine lets these through as they are
+            self.listener_failed = RuntimeError(f"a listener raised {type(error).__name__}")
+            raise self.listener_failed from error
         except Exception as error:
             self.listener_failed = error
             raise
@@ -223,7 +226,7 @@ async def _watched(once: Callable[[], Awaitable[T]], course: Course, circuit: Ci
     try:
         return await once()
     except ModelError as error:
-        if _is_down(error, course):
+        if _is_down(error, course) and not isinstance(error, RateLimited):  # a limit says when to come back, and we do
             circuit.missed(error)
         raise
 
