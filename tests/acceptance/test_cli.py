@@ -48,14 +48,22 @@ def shell(command: str, env: Mapping[str, str] | None = None) -> Ran:
     return Ran(done.returncode, done.stdout, done.stderr)
 
 
-def interrupted(*arguments: str, times: int = 1, after: str = "turn_started", env: Mapping[str, str]) -> Ran:
-    """Send Ctrl-C's signal once a line with this text has come."""
+def interrupted(
+    *arguments: str,
+    times: int = 1,
+    after: str = "turn_started",
+    by: signal.Signals = signal.SIGINT,
+    cwd: Path | None = None,
+    env: Mapping[str, str],
+) -> Ran:
+    """Send this signal (Ctrl-C's) once a line with this text has come."""
     process = subprocess.Popen(
         [COMMAND, *arguments],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        cwd=cwd,
         env={**os.environ, **env},
     )
     assert process.stdout is not None
@@ -63,7 +71,7 @@ def interrupted(*arguments: str, times: int = 1, after: str = "turn_started", en
     while after not in seen and (line := process.stdout.readline()):
         seen += line
     for _ in range(times):
-        process.send_signal(signal.SIGINT)
+        process.send_signal(by)
         time.sleep(0.05)
     out, err = process.communicate(timeout=20)
     return Ran(process.returncode, seen + out, err)
@@ -193,6 +201,38 @@ def test_ctrl_c_twice_leaves_at_once(server: FaultServer) -> None:
     )
     assert ran.code == 130
     assert "Traceback" not in ran.err
+
+
+def test_whoever_ends_the_command_the_call_under_way_is_counted(server: FaultServer, tmp_path: Path) -> None:
+    ends = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    projects = [tmp_path / each.name for each in ends]
+    for project in projects:
+        project.mkdir()
+        (project / "vancetope.yaml").write_text("")
+    asked = ("ask", "Hi", "--json", "--model", "openai:slow")
+    runs = side_by_side(
+        *(
+            partial(interrupted, *asked, by=end, after="message_delta", cwd=project, env=openai_at(server))
+            for end, project in zip(ends, projects, strict=True)
+        )
+    )
+    for ran, project in zip(runs, projects, strict=True):
+        assert ran.code == 130
+        assert ran.ended["outcome"] == "interrupted"
+        (row,) = map(json.loads, (project / ".vancetope" / "usage.jsonl").read_text().splitlines())
+        assert (row["outcome"], row["estimated"]) == ("cut short", True)
+
+
+def test_an_answer_that_was_read_is_a_success_though_nobody_can_be_told_more() -> None:
+    for nowhere in ("2>&-", "2>/dev/full"):
+        ran = shell(f"vancetope ask Hi --model scripted:hello {nowhere} | cat")
+        assert (ran.code, ran.out) == (0, "Hello! I am a script, not a model: I say this to everything.\n")
+
+
+@pytest.mark.parametrize("command", ["settings", "models --no-probe", "recipes"])
+def test_a_disk_that_is_full_is_no_reader_that_is_gone(command: str) -> None:
+    ran = shell(f"vancetope {command} > /dev/full")
+    assert (ran.code, ran.err) == (2, "vancetope: the output cannot be written: No space left on device\n")
 
 
 def test_a_bug_of_ours_says_so_and_shows_no_traceback(tmp_path: Path) -> None:

@@ -27,5 +27,6 @@ def _leave(code: int) -> None:
             # What is left in the buffer would be written, and fail, once more at the end of the interpreter.
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, stream.fileno())
-            code = code or 141
+            if stream is sys.stdout:  # that nobody can be told anything on stderr is no reason to fail
+                code = code or 141
     sys.exit(code)

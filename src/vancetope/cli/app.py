@@ -50,7 +50,10 @@ def run(arguments: list[str]) -> int:
             # A terminal has the encoding of its locale; who reads a pipe or a file expects UTF-8.
             stream.reconfigure(errors="replace", encoding=None if stream.isatty() else "utf-8")
     try:
-        return int(app(arguments, prog_name="vancetope", standalone_mode=False) or 0)
+        code = int(app(arguments, prog_name="vancetope", standalone_mode=False) or 0)
+        if sys.stdout is not None:
+            sys.stdout.flush()  # what cannot be written fails here, where that can be told
+        return code
     except (SystemExit, BrokenPipeError):  # the parser leaves in this way when the reader of its help is gone
         return BROKEN_PIPE
     except typer.Abort:

@@ -1,4 +1,5 @@
-"""Work on the command line: somebody watches it, Ctrl-C interrupts it, and without a reader it does not go on."""
+"""Work on the command line: somebody watches it, Ctrl-C and the wish to end interrupt it, and without a reader it does
+not go on."""
 
 from __future__ import annotations
 
@@ -15,6 +16,7 @@ from vancetope.messages import History
 from vancetope.outcome import Turn
 from vancetope.prepare import Prepared
 
+ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # a paid call under way is still counted then
 FRAME = 0.1  # seconds between two pictures of what is on its way
 
 
@@ -78,7 +80,8 @@ class Watching:
 
 @contextmanager
 def interrupting(interrupt: Callable[[], None]) -> Iterator[None]:
-    """Ctrl-C calls this; a second one ends the block with KeyboardInterrupt."""
+    """Ctrl-C calls this, and so do the other wishes that we end; a second one ends the block with KeyboardInterrupt.
+    One that is ignored (nohup) stays ignored."""
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
     pressed = 0
 
@@ -90,8 +93,9 @@ def interrupting(interrupt: Callable[[], None]) -> Iterator[None]:
         elif task is not None:
             task.cancel()
 
-    before = signal.getsignal(signal.SIGINT)
-    loop.add_signal_handler(signal.SIGINT, press)
+    handled = {each: before for each in ENDINGS if (before := signal.getsignal(each)) is not signal.SIG_IGN}
+    for each in handled:
+        loop.add_signal_handler(each, press)
     try:
         yield
     except asyncio.CancelledError:
@@ -99,5 +103,6 @@ def interrupting(interrupt: Callable[[], None]) -> Iterator[None]:
             raise KeyboardInterrupt from None
         raise
     finally:
-        loop.remove_signal_handler(signal.SIGINT)
-        signal.signal(signal.SIGINT, before)
+        for each, before in handled.items():
+            loop.remove_signal_handler(each)
+            signal.signal(each, before)
