@@ -37,7 +37,7 @@ class Row:
 ROWS = 83
 ROWS_WITH_TESTS = 73
 ROWS_OWED_WHOLLY_LATER = 10
-TESTS = 279
+TESTS = 282
 
 TABLE: Mapping[str, Row] = {
     "C01": Row(
@@ -312,6 +312,7 @@ TABLE: Mapping[str, Row] = {
             "test_c46_a_message_that_was_cut_is_never_delivered",
             "test_c46_a_limit_of_a_provider_in_the_middle_of_anything_is_called_a_cut",
             "test_c46_cut_twice_by_a_provider_is_a_failure_of_its_own",
+            "test_c46_half_a_text_in_a_call_of_anthropic_that_came_whole_is_never_run_or_delivered",
         ),
     ),
     "C47": Row(
@@ -393,6 +394,8 @@ TABLE: Mapping[str, Row] = {
             "test_c59_a_history_of_another_provider_is_one_that_anthropic_and_gemini_take",
             "test_c59_a_history_goes_from_provider_to_provider_and_stays_one_that_each_takes",
             "test_c59_an_interrupt_in_a_correction_of_a_provider_leaves_no_trace_of_it",
+            "test_c59_models_of_anthropic_with_a_budget_for_thinking_take_every_turn_of_a_chat",
+            "test_c59_nor_does_an_interrupt_at_any_event_make_them_refuse_what_follows",
         ),
     ),
     "C61": Row(

@@ -25,7 +25,19 @@ from tests.cases.playing import (
     work_calls,
     work_results,
 )
-from tests.cases.providers import BOTH, FORMS, KEY, STREAMED, ProviderLine, choice_of, one_by_one, play, reached, spoke
+from tests.cases.providers import (
+    BOTH,
+    FORMS,
+    KEY,
+    STREAMED,
+    ProviderLine,
+    choice_of,
+    one_by_one,
+    play,
+    reached,
+    spoke,
+    thinks,
+)
 from tests.questions.asking import without_waiting
 from vancetope.asked import Asked as Wanted
 from vancetope.backends.faults import KINDS, Asked, FaultServer, Given, narration, silence
@@ -304,6 +316,41 @@ async def test_c59_an_interrupt_in_a_correction_of_a_provider_leaves_no_trace_of
     line.keeps_promises()
     assert (turn.outcome, turn.corrections) == (Outcome.INTERRUPTED, 1)
     assert "[runtime]" not in everything(server.requests[-1])
+
+
+@pytest.mark.parametrize("model", ["claude-haiku-4-5", "claude-opus-4-1", "claude-sonnet-4-0"])
+async def test_c59_models_of_anthropic_with_a_budget_for_thinking_take_every_turn_of_a_chat(model: str) -> None:
+    options = {"model": f"anthropic:{model}", **THINKING}
+    script: list[Given] = [think("Hm.", paris), answer, paris, narration(), think("So.", oslo), answer, answer]
+    async with FaultServer(script, key=KEY) as server:
+        line = ProviderLine(server, provider="anthropic", options=options)
+        for prompt in ("What time is it?", "And the weather?", "Thank you."):
+            line.lane.post(prompt)
+            assert (await line.lane.settled()).outcome is Outcome.RESPOND
+    line.keeps_promises()
+    assert thinks("anthropic", server.requests[0].body)
+    assert thinks("anthropic", server.requests[1].body), "signed thinking goes on within its turn"
+
+
+@pytest.mark.parametrize("verb", ["interrupt", "interrupt_and_steer"])
+async def test_c59_nor_does_an_interrupt_at_any_event_make_them_refuse_what_follows(verb: str) -> None:
+    options: dict[str, Any] = {"model": "anthropic:claude-haiku-4-5", **THINKING}
+    for moment in range(2, await events_of_a_whole_turn("anthropic", **options) + 1):
+        async with FaultServer(then(eventful()), key=KEY) as server:
+            line = ProviderLine(server, provider="anthropic", options=options)
+
+            def strike(number: int, event: Event, line: ProviderLine = line, moment: int = moment) -> None:
+                if number == moment:
+                    line.lane.interrupt()
+                    if verb == "interrupt_and_steer":
+                        line.lane.post("And now?", "steer")
+
+            line.on_event = strike
+            line.lane.post(PROMPT)
+            await line.lane.settled()
+            line.lane.post("And now? Once more.")
+            assert (await line.lane.settled()).outcome is Outcome.RESPOND, moment
+        line.keeps_promises()
 
 
 # What was done is done, and paid once (C63, C71).

@@ -405,10 +405,9 @@ async def test_c45_models_of_anthropic_that_take_no_forced_choice_get_none(model
 async def test_c45_no_model_of_the_catalogue_is_asked_for_what_its_api_refuses_beside_thinking(provider: str) -> None:
     known = await asyncio.to_thread(catalogue, ())
     for name in known.names(provider):
-        for settings in ({}, {"thinking": "high"}):
-            script = [think("Hm.", paris), answer]
+        for settings in ({}, {"thinking": "off"}, {"thinking": "low"}, {"thinking": "high"}):
             played = await play(
-                script,
+                [paris, answer] if settings.get("thinking") in ("off", "low") else [think("Hm.", paris), answer],
                 provider,
                 model=name,
                 max_iterations=1,
@@ -433,40 +432,45 @@ CUTS: dict[str, Given] = {
 }
 
 
-def cut_by(provider: str, listening: bool) -> dict[str, Given]:
-    """What the limit of this provider can cut. Anthropic's API gives a cut call that was not streamed as an object,
-    of which nobody can tell what is missing; that has a test of its own."""
-    objects = ("nothing of it",) if listening or provider == "gemini" else ("nothing of it", "work", "respond")
-    return {name: given for name, given in CUTS.items() if name not in objects}
-
-
 @BOTH
 @STREAMED
+@pytest.mark.parametrize("kind", CUTS)
 async def test_c46_a_limit_of_a_provider_in_the_middle_of_anything_is_called_a_cut(
-    listening: bool, provider: str
+    kind: str, listening: bool, provider: str
 ) -> None:
-    for kind, given in cut_by(provider, listening).items():
-        played = await play([given, answer], provider, listening=listening, model_settings={"max_tokens": 2077})
-        assert (played.turn.outcome, played.turn.corrections, len(played.requests)) == (Outcome.RESPOND, 0, 2), kind
-        said = told(played.requests[1])
-        assert "cut off at 2077 tokens" in said
-        assert "required" not in said
-        assert "missing" not in said
-        assert limit_of(provider, played.requests[0].body) == 2077
+    played = await play([CUTS[kind], answer], provider, listening=listening, model_settings={"max_tokens": 2077})
+    assert (played.turn.outcome, played.turn.corrections, len(played.requests)) == (Outcome.RESPOND, 0, 2)
+    said = told(played.requests[1])
+    assert "cut off at 2077 tokens" in said
+    assert "required" not in said
+    assert "missing" not in said, "an object of which the end is missing is no wrong one"
+    assert limit_of(provider, played.requests[0].body) == 2077
 
 
 @BOTH
 @STREAMED
-async def test_c46_cut_twice_by_a_provider_is_a_failure_of_its_own(listening: bool, provider: str) -> None:
-    for kind, given in cut_by(provider, listening).items():
-        played = await play([given] * 2, provider, listening=listening, max_validation_corrections=9)
-        assert (played.turn.outcome, len(played.requests)) == (Outcome.OUTPUT_TRUNCATED, 2), kind
+@pytest.mark.parametrize("kind", CUTS)
+async def test_c46_cut_twice_by_a_provider_is_a_failure_of_its_own(kind: str, listening: bool, provider: str) -> None:
+    played = await play([CUTS[kind]] * 2, provider, listening=listening, max_validation_corrections=9)
+    assert (played.turn.outcome, len(played.requests)) == (Outcome.OUTPUT_TRUNCATED, 2)
+    assert not any(each.ok for each in work_results(played.turn))
+    limit, raised = limit_of(provider, played.requests[1].body), {"anthropic": 128_000, "gemini": 65_536}[provider]
+    if kind in ("thinking", "nothing"):
+        assert limit == raised, "nothing was said, so there is more room"
+    if kind == "text":
+        assert limit != raised
+
+
+async def test_c46_half_a_text_in_a_call_of_anthropic_that_came_whole_is_never_run_or_delivered() -> None:
+    half: dict[str, Given] = {
+        "work": Reply(calls=call("get_time", city="San Fra").calls, finish=Finish.LENGTH),
+        "respond": Reply(calls=respond("It is 15:4").calls, finish=Finish.LENGTH),
+    }
+    for given in half.values():
+        played = await play([given, answer], "anthropic", listening=False)
+        assert (played.turn.outcome, played.turn.message) == (Outcome.RESPOND, "It is 15:42 in Paris.")
         assert not any(each.ok for each in work_results(played.turn))
-        limit, raised = limit_of(provider, played.requests[1].body), {"anthropic": 128_000, "gemini": 65_536}[provider]
-        if kind in ("thinking", "nothing"):
-            assert limit == raised, "nothing was said, so there is more room"
-        if kind == "text":
-            assert limit != raised
+        assert "cut off" in told(played.requests[1])
 
 
 # Every field of a reply (C51).

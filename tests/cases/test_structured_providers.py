@@ -171,7 +171,9 @@ async def test_s19_whatever_a_provider_does_there_is_a_wrapper_that_says_success
     script = first(KINDS[name], then=SCENARIOS["answer"])
     listening = sorted(KINDS).index(name) % 2 == 0
     with without_waiting(2):
-        made = await put(script, provider, patience=patience, listening=listening, repeats=None)
+        # That a schema was refused is remembered, so this one is nobody else's.
+        schema = {**CITY, "description": f"A city, whatever happens ({name})."}
+        made = await put(script, provider, schema=schema, patience=patience, listening=listening, repeats=None)
     assert isinstance(made.wrapper["success"], bool)
     assert ("data" in made.wrapper) == made.answer.success
     assert ("error" in made.wrapper) != made.answer.success
