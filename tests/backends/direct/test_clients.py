@@ -9,6 +9,7 @@ import sys
 import threading
 import traceback
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from importlib.util import find_spec
 from typing import Any
 
@@ -18,6 +19,7 @@ from tests.backends.direct.apis import (
     BOTH,
     HELLO,
     KEY,
+    MODEL,
     TOOLS,
     WAYS,
     Said,
@@ -33,6 +35,8 @@ from tests.backends.openai_raw import HOLD, STREAM, Answer, Asked, answer, chunk
 from vancetope.backends.direct import Direct, Kind, connect, extras, missing_extra, warm
 from vancetope.errors import AuthRefused, ConfigError, MissingExtra, ModelError, Unreachable
 from vancetope.messages import Assistant, Call, Result, User
+from vancetope.models.base import ModelInfo
+from vancetope.models.catalogue import catalogue
 
 
 @BOTH
@@ -114,6 +118,29 @@ def test_the_library_has_been_run_once_before_its_first_request(kind: Kind, monk
     asyncio.run(warm(kind))
     assert extras._LAYERS[kind].rehearsed
     assert extras._LAYERS[kind].models == {}
+
+
+@BOTH
+async def test_what_is_known_of_a_models_thinking_holds_over_the_bundled_list(kind: Kind) -> None:
+    name = {"anthropic": "claude-haiku-4-5", "gemini": "gemini-2.5-flash"}[kind]
+    asks = asked(kind, model=name, thinking="low")
+    async with serving(given(kind, HELLO)) as server:
+        one = backend(kind, server)
+        never = one.knowing(ModelInfo(provider=kind, name=name, thinking="no"))
+        for each in (one, never, one):
+            await each.complete(asks)
+        await never.complete(replace(asks, model=f"{name}-x"))
+        assert never.knowing(ModelInfo(provider=kind, name=name, thinking="yes")) is not never
+        await one.aclose()
+        thinks = ['"thinking' in each.text for each in server.asked]
+    assert thinks == [True, False, True, True]
+
+
+@BOTH
+def test_a_backend_that_learns_nothing_new_is_itself(kind: Kind) -> None:
+    one = connect(kind, None, KEY)
+    for name in (MODEL[kind], "nobody-knows-it"):
+        assert one.knowing(catalogue().lookup(kind, name)) is one
 
 
 @BOTH

@@ -120,7 +120,7 @@ async def read(kind: Kind, notes: Notes, whole: Mapping[str, Any] | None, events
     """What the library and we make of an answer that has been prepared for it."""
     dialect, request = DIALECTS[kind], asked(kind)
     layer = _LAYERS[kind]
-    model = layer.models.setdefault("fuzz", layer.make("fuzz", layer.provider))
+    model = layer.models.setdefault(("fuzz", None), layer.make("fuzz", None, layer.provider))
     stage = (
         Stage(events, "text/event-stream") if whole is None else Stage(json.dumps(whole).encode(), "application/json")
     )
@@ -131,7 +131,7 @@ async def read(kind: Kind, notes: Notes, whole: Mapping[str, Any] | None, events
     finally:
         PASSAGE.reset(held)
     pieces, parts = parts_in(given)
-    calls = calls_in(parts, notes)
+    calls = calls_in(pieces, parts, dialect, notes)
     dialect.told(pieces, calls, notes)
     return reply_of(pieces, calls, dialect, notes, characters=100, limit=None, requests=1)
 

@@ -158,7 +158,7 @@ async def test_what_anthropic_signed_goes_back_in_its_place(streams: bool) -> No
     first = await reply_to("anthropic", *parts, streams=streams)
     again = Assistant(first.text, (Call("c00100000", "get_time", first.calls[0].arguments),), first.carried)
     async with serving(given("anthropic", HELLO)) as server:
-        request = asked("anthropic", User("x"), again, result(), extra={"cache_control": None})
+        request = asked("anthropic", User("x"), again, result(), thinking="low", extra={"cache_control": None})
         await replied("anthropic", server, request)
         assert server.asked[0].body["messages"][1]["content"] == [
             {"type": "thinking", "thinking": "It wants", "signature": "c2ln"},
@@ -204,7 +204,7 @@ async def test_a_message_that_was_changed_keeps_what_is_signed(kind: Kind) -> No
     first = await reply_to(kind, *parts)
     changed = Assistant("Looking.", (Call("c00100000", "get_time", "{}"),), first.carried)
     async with serving(given(kind, HELLO)) as server:
-        await replied(kind, server, asked(kind, User("x"), changed, result()))
+        await replied(kind, server, asked(kind, User("x"), changed, result(), thinking="low"))
         text = server.asked[0].text
     assert "Looking." in text
     assert "Let me look." not in text
@@ -239,6 +239,57 @@ async def test_arguments_cut_in_a_stream_stay_what_they_were() -> None:
         "anthropic", Said(name="f", arguments='{"city": "Par', id="1"), finish="max_tokens", streams=True
     )
     assert (reply.calls[0].arguments, reply.finish) == ('{"city": "Par', Finish.LENGTH)
+
+
+LIMIT: dict[Kind, str] = {"anthropic": "max_tokens", "gemini": "MAX_TOKENS"}
+
+
+@BOTH
+@WAYS
+@pytest.mark.parametrize("arguments", [{}, {"city": "Par"}, {"a": {"b": [1]}}])
+async def test_a_call_that_the_limit_cut_is_no_whole_json(kind: Kind, streams: bool, arguments: Any) -> None:
+    one = Said(name="get_time", arguments={"city": "Paris"}, id="1")
+    cut = Said(name="get_time", arguments=arguments, id="2")
+    if streams and kind == "anthropic":
+        whole = spoken(kind, Said("Well"), one, cut, finish=LIMIT[kind])
+        async with serving(answer(whole)) as server:  # a whole answer where a stream was asked for
+            reply = await replied(kind, server, streams=True)
+    else:
+        reply = await reply_to(kind, Said("Well"), one, cut, finish=LIMIT[kind], streams=streams)
+    assert reply.finish is Finish.LENGTH
+    assert reply.calls[0].arguments == '{"city": "Paris"}'
+    with pytest.raises(json.JSONDecodeError):
+        json.loads(reply.calls[1].arguments)
+    assert bool(reply.calls[1].arguments) is bool(arguments)
+
+
+@BOTH
+@WAYS
+async def test_a_call_is_whole_where_the_limit_came_in_a_later_text(kind: Kind, streams: bool) -> None:
+    reply = await reply_to(kind, CALL, Said("I wou"), finish=LIMIT[kind], streams=streams)
+    assert (reply.finish, reply.calls[0].arguments) == (Finish.LENGTH, '{"city": "Paris"}')
+
+
+async def test_a_call_that_a_stream_shows_to_its_end_is_whole_whatever_the_limit() -> None:
+    reply = await reply_to("anthropic", CALL, finish="max_tokens", streams=True)
+    assert (reply.finish, reply.calls[0].arguments) == (Finish.LENGTH, '{"city": "Paris"}')
+
+
+@pytest.mark.parametrize("delta", ["", "{"])
+async def test_a_call_of_which_the_limit_left_nothing_is_no_call_without_arguments(delta: str) -> None:
+    reply = await reply_to("anthropic", Said(name="f", arguments=delta, id="1"), finish="max_tokens", streams=True)
+    assert reply.calls[0].arguments == delta
+
+
+async def test_arguments_in_the_beginning_of_a_call_that_the_limit_cut_are_no_whole_json() -> None:
+    block = {"type": "tool_use", "id": "1", "name": "f", "input": {"city": "Par"}}
+    start = event("message_start", message=spoken("anthropic", finish=None))
+    begun = event("content_block_start", index=0, content_block=block)
+    stop = event("content_block_stop", index=0)
+    ends = event("message_delta", delta={"stop_reason": "max_tokens"}, usage={}) + event("message_stop")
+    async with serving(stream(start, begun, stop, ends)) as server:
+        reply = await replied("anthropic", server, streams=True)
+        assert reply.calls[0].arguments == '{"city": "Par"'
 
 
 @BOTH

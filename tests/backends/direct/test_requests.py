@@ -28,7 +28,7 @@ from vancetope.backends.base import Request
 from vancetope.backends.direct import Kind
 from vancetope.backends.direct.carried import Piece, written
 from vancetope.errors import ConfigError
-from vancetope.messages import Assistant, File, Image, Text, User
+from vancetope.messages import Assistant, File, Image, Result, Text, User
 
 PNG = base64.b64encode(b"\x89PNG\r\n\x1a\n").decode()
 
@@ -128,6 +128,42 @@ async def test_a_budget_for_thinking_makes_way_for_a_forced_call_and_for_the_ans
     free = await body_of("anthropic", asked("anthropic", thinking="high", temperature=0.2, model=model))
     assert free["max_tokens"] > free["thinking"]["budget_tokens"]
     assert "temperature" not in free
+
+
+THOUGHT = written("anthropic", [Piece("thinking", "hm", 0, "c2ln"), Piece("call")])
+
+
+async def fixed(*messages: User | Assistant | Result, **more: Any) -> Any:
+    """A request to a model that thinks with a fixed budget."""
+    return await body_of(
+        "anthropic", asked("anthropic", *messages, **{"model": "claude-haiku-4-5", "thinking": "low"} | more)
+    )
+
+
+async def test_a_budget_for_thinking_makes_way_where_the_last_calls_were_made_without_thinking() -> None:
+    at_once = (User("x"), Assistant("", (called(),)), result())
+    assert "thinking" not in await fixed(*at_once, temperature=0.2)
+    assert (await fixed(*at_once, temperature=0.2))["temperature"] == 0.2
+    assert "thinking" not in await fixed(User("x"), Assistant("Well.", (called(),)), result())
+    thought = (User("x"), Assistant("", (called(),), THOUGHT), result())
+    assert (await fixed(*thought))["thinking"]["type"] == "enabled"
+    assert "thinking" not in await fixed(*thought, Assistant("", (called(1),)), result(1))
+    assert (await fixed(*at_once, Assistant("Hello"), User("y")))["thinking"]["type"] == "enabled"
+    adaptive = await fixed(*at_once, model="claude-opus-4-6")
+    assert adaptive["thinking"] == {"type": "adaptive"}
+
+
+@pytest.mark.parametrize("more", [{"choice": "respond", "tools": TOOLS}, {"thinking": None}, {"thinking": "off"}])
+async def test_a_request_without_thinking_brings_none_back(more: Any) -> None:
+    carried = written(
+        "anthropic", [*[Piece("thinking", "hm", 0, "c2ln"), Piece("redacted", "", 0, "cmVk")], Piece("call")]
+    )
+    thought = (User("x"), Assistant("", (called(),), carried), result())
+    body = await fixed(*thought, **more)
+    assert body.get("thinking", {}).get("type") != "enabled"
+    assert [each["type"] for each in body["messages"][1]["content"]] == ["tool_use"]
+    kept = await fixed(*thought, model="claude-opus-5-5", **more)
+    assert [each["type"] for each in kept["messages"][1]["content"]] == ["thinking", "redacted_thinking", "tool_use"]
 
 
 async def test_thinking_that_is_bound_to_its_request_may_be_left_out_by_the_server() -> None:

@@ -5,26 +5,24 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from vancetope.backends.base import Request
 from vancetope.backends.direct.carried import Piece
 from vancetope.backends.direct.dialect import Event, Failure, NoReply, Notes, record, text
-from vancetope.backends.direct.extras import Kind, Layer
+from vancetope.backends.direct.extras import Kind, Layer, thinking_facts
 from vancetope.backends.direct.seat import PLACE, client
 from vancetope.backends.direct.spent import counted, estimated
+from vancetope.backends.direct.thoughts import DEFAULT_MAX_TOKENS, THINKING, binds, fit, may_think, unthinking, written
 from vancetope.backends.openai.profiles import Profile
-from vancetope.messages import Assistant, Call, Finish, Usage
-from vancetope.models.catalogue import catalogue
+from vancetope.messages import Call, Finish, Usage
+from vancetope.models.base import Thinking
 
-DEFAULT_MAX_TOKENS = 8192
-"""Sent where nobody says how much may be written: this API demands a limit."""
-
-ROOM = 1024  # tokens that are left for the answer where thinking has a budget, and the smallest budget there is
 CACHE = "cache_control"
 BINDING = "thinking-binding-controls-2026-08-01"  # the beta that lets a request say so
 MARK = {"type": "ephemeral"}
-BLOCKS = frozenset({"text", "thinking", "redacted_thinking", "tool_use"})
+BLOCKS = frozenset({"text", *THINKING, "tool_use"})
 
 _FINISH = {
     "end_turn": Finish.STOP,
@@ -74,7 +72,7 @@ class Anthropic:
 
         return Layer(
             AnthropicProvider(api_key="none", base_url=PLACE, http_client=client()),
-            lambda name, provider: _made(AnthropicModel, name, provider),
+            partial(_made, AnthropicModel),
             {},
         )
 
@@ -85,9 +83,9 @@ class Anthropic:
 
     def settings(self, request: Request, model: Any) -> dict[str, Any]:
         limit = {"max_tokens": request.settings.max_tokens or DEFAULT_MAX_TOKENS}
-        return {**limit, "anthropic_betas": [BINDING]} if _binds(request, model) else limit
+        return {**limit, "anthropic_betas": [BINDING]} if binds(request, model) else limit
 
-    def patched(self, body: dict[str, Any], request: Request, model: Any) -> dict[str, Any]:
+    def patched(self, body: dict[str, Any], messages: list[bytes], request: Request, model: Any) -> dict[str, Any]:
         body["model"] = request.model
         forced = request.choice != "auto" and bool(request.tools)
         if forced:
@@ -95,11 +93,11 @@ class Anthropic:
         if (schema := request.response_schema) is not None:
             shape = {"format": {"type": "json_schema", "schema": schema}}
             body["output_config"] = {**record(body.get("output_config")), **shape}
-        if _binds(request, model):
+        if binds(request, model):
             body["thinking"] = {"type": "adaptive", **record(body.get("thinking"))}
             if body["thinking"]["type"] == "adaptive":
                 body["thinking"]["block_binding"] = {"prefix_mismatch_behavior": "drop_block"}
-        _fit_thinking(body, request.settings.max_tokens, forced)
+        fit(body, request.settings.max_tokens, forced, messages)
         temperature = request.settings.temperature
         thinks = record(body.get("thinking")).get("type") in ("enabled", "adaptive")
         if temperature is not None and not thinks and not model.profile.get("anthropic_disallows_sampling_settings"):
@@ -115,7 +113,9 @@ class Anthropic:
     def messages(self, made: Sequence[Any]) -> Sequence[Any]:
         return made
 
-    def marked(self, messages: list[bytes], request: Request) -> list[bytes]:
+    def fitted(self, messages: list[bytes], body: Mapping[str, Any], request: Request, model: Any) -> list[bytes]:
+        if not may_think(body, model):
+            messages = unthinking(messages)
         if not (mark := _mark(request)):
             return messages
         marked = list(messages)
@@ -138,7 +138,11 @@ class Anthropic:
             raise NoReply("it holds no content")
         if isinstance(content, str):
             content = [{"type": "text", "text": content}]
-        blocks = [_block(each, notes) for each in content if _readable(each)] if isinstance(content, list) else []
+        blocks = (
+            [_block(each, notes, whole=True) for each in content if _readable(each)]
+            if isinstance(content, list)
+            else []
+        )
         _note(data, notes)
         notes.complete = notes.done = True
         return _message(notes.model, blocks, notes.finish or None)
@@ -175,7 +179,9 @@ class Anthropic:
                 return _delta(fields, notes)
             case "content_block_stop":
                 index = fields.get("index", 0)
-                held = notes.open.pop(index, [])
+                number, held = notes.open.pop(index, (0, []))
+                if held:
+                    notes.parsed.add(number)
                 return (
                     *(_event("content_block_delta", index=index, delta=each) for each in held),
                     _event(kind, index=index),
@@ -223,43 +229,18 @@ class Anthropic:
         )
 
 
-def _made(make: Any, name: str, provider: Any) -> Any:
+def _made(make: Any, name: str, thinking: Thinking | None, provider: Any) -> Any:
     """The library's model. It is not told the name, only what it knows of it: the vendor's client below warns of names
     as their end draws near. The name is put into the request itself."""
-    info = catalogue().lookup("anthropic", name)
     facts: dict[str, Any] = {
         "json_schema_transformer": None,
         "anthropic_max_output_tokens": None,
     }
-    if info.known:
-        facts |= {"supports_thinking": info.thinking != "no", "thinking_always_enabled": info.thinking == "always"}
+    facts |= thinking_facts(thinking)
     known = provider.model_profile(name) or {}
     model = make("model", provider=provider, profile=lambda default: {**default, **known, **facts})
     assert model.profile  # read now, in the thread: the library looks it up in tables
     return model
-
-
-def _binds(request: Request, model: Any) -> bool:
-    """Whether thinking comes back that the server takes only behind the very same request. Ours may have changed since:
-    a narrowed round offers fewer tools. The server is told to leave such thinking out instead of refusing all."""
-    binds = model.profile.get("anthropic_binds_thinking_blocks", False)
-    return binds and any(isinstance(each, Assistant) and each.carried for each in request.messages)
-
-
-def _fit_thinking(body: dict[str, Any], asked: int | None, forced: bool) -> None:
-    """Thinking that has a budget leaves room for the answer, and none is done where a call is forced: the server
-    refuses both. Without a limit of the caller's the limit grows instead."""
-    thinking = record(body.get("thinking"))
-    if thinking.get("type") != "enabled":
-        return
-    budget = thinking["budget_tokens"]
-    if asked is None and not forced:
-        body["max_tokens"] = max(body["max_tokens"], budget + DEFAULT_MAX_TOKENS)
-    budget = min(budget, body["max_tokens"] - ROOM)
-    if forced or budget < ROOM:
-        del body["thinking"]
-    else:
-        body["thinking"] = {**thinking, "budget_tokens": budget}
 
 
 def _mark(request: Request) -> Mapping[str, Any] | None:
@@ -274,7 +255,7 @@ def _with_mark(messages: bytes, mark: Mapping[str, Any]) -> bytes:
     if last is None:
         return messages
     last[CACHE] = dict(mark)
-    return json.dumps(spoken, ensure_ascii=False, separators=(",", ":")).encode()[1:-1]
+    return written(spoken)
 
 
 def _event(kind: str, **fields: Any) -> Event:
@@ -310,7 +291,8 @@ def _readable(block: object) -> bool:
     return isinstance(block, dict) and block.get("type") in BLOCKS
 
 
-def _block(block: Mapping[str, Any], notes: Notes) -> dict[str, Any]:
+def _block(block: Mapping[str, Any], notes: Notes, *, whole: bool) -> dict[str, Any]:
+    """A block that the library can read. The arguments of a call are all there in a `whole` answer only."""
     match block["type"]:
         case "text":
             said = {"text": text(block.get("text"))}
@@ -321,6 +303,8 @@ def _block(block: Mapping[str, Any], notes: Notes) -> dict[str, Any]:
         case _:
             if not isinstance(given := block.get("input"), dict | None):
                 notes.odd[notes.calls] = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
+            elif whole:
+                notes.parsed.add(notes.calls)
             notes.calls += 1
             return {
                 "type": "tool_use",
@@ -349,11 +333,11 @@ def _taken_apart(block: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, 
 
 def _begun(fields: Mapping[str, Any], notes: Notes) -> Sequence[Event]:
     index = fields.get("index", 0)
-    begun, deltas = _taken_apart(_block(fields["content_block"], notes))
+    begun, deltas = _taken_apart(_block(fields["content_block"], notes, whole=False))
     start = _event("content_block_start", index=index, content_block=begun)
     if begun["type"] == "tool_use":
         # Arguments that stand in the beginning count where none follow: some servers send them twice.
-        notes.open[index] = deltas
+        notes.open[index] = notes.calls - 1, deltas
         return (start,)
     return (start, *(_event("content_block_delta", index=index, delta=each) for each in deltas))
 
@@ -366,6 +350,6 @@ def _delta(fields: Mapping[str, Any], notes: Notes) -> Sequence[Event]:
     if member == "partial_json":
         if index not in notes.open:
             return ()
-        notes.open[index] = []
+        notes.open[index] = notes.open[index][0], []
     notes.characters += len(said)
     return (_event("content_block_delta", index=index, delta={"type": kind, member: said}),)

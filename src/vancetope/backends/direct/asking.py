@@ -68,7 +68,7 @@ def rehearsed(dialect: Dialect) -> Layer:
     request = Request("rehearsal", "x", (User("x"),), (ToolSpec("x", "x", {"type": "object"}),))
     plan = Written().plan(request.model, request.messages)
     with suppress(Exception):
-        model = layer.make(request.model, layer.provider)
+        model = layer.make(request.model, None, layer.provider)
         for streams in (False, True):
             asyncio.run(_staged(dialect, model, plan, request, streams))
         layer.rehearsed = True

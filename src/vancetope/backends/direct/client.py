@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -27,6 +28,8 @@ from vancetope.backends.openai.profiles import at_host
 from vancetope.backends.resilience import ATTEMPTS, Circuits, Course, persist
 from vancetope.errors import ConfigError, ModelError, Unreachable, VancetopeError
 from vancetope.messages import Reply
+from vancetope.models.base import ModelInfo, Thinking
+from vancetope.models.catalogue import catalogue
 
 LONG = 60  # turns that the library does not write on the event loop
 
@@ -75,6 +78,7 @@ class Direct:
         self._circuits = Circuits()
         self._written = Written()
         self._pools = Pools(self._origin, max_connections, per_model_limit)
+        self._thinking: dict[str, Thinking | None] = {}
 
     async def complete(self, request: Request, on_piece: OnPiece | None = None) -> Reply:
         """The model's reply, streamed where `on_piece` is given. Contract: see `Backend`."""
@@ -88,6 +92,17 @@ class Direct:
         once = partial(self._attempt, request, model, plan, said, where, course, on_piece is not None)
         return await persist(course, self._circuits.of(request.model), once, self._attempts)
 
+    def knowing(self, info: ModelInfo) -> Direct:
+        """This backend, where more is known of a model than the bundled catalogue says: the same connections, limits
+        and circuits, with what `info` says of the thinking of the model with its name."""
+        told = _thinking(info)
+        known = self._thinking[info.name] if info.name in self._thinking else _bundled(self._dialect.kind, info.name)
+        if told == known:
+            return self
+        knows = copy.copy(self)
+        knows._thinking = {**self._thinking, info.name: told}
+        return knows
+
     async def aclose(self) -> None:
         """Close the connections of the running event loop; those of another loop close when it ends."""
         await self._pools.aclose()
@@ -97,7 +112,10 @@ class Direct:
         library before its first request, and writing a long past. It counts to the time of the call."""
         try:
             async with asyncio.timeout(course.left):
-                model = await made(self._dialect.kind, partial(rehearsed, self._dialect), plan.model)
+                if plan.model not in self._thinking:
+                    self._thinking[plan.model] = await asyncio.to_thread(_bundled, self._dialect.kind, plan.model)
+                load = partial(rehearsed, self._dialect)
+                model = await made(self._dialect.kind, load, plan.model, self._thinking[plan.model])
                 if len(plan.fresh) > LONG:
                     await asyncio.to_thread(written_ahead, self._dialect, model, plan, self._written)
                     plan = self._written.plan(plan.model, plan.messages)
@@ -160,7 +178,7 @@ class Direct:
         given = await response(passage.model, said, passage.request, self._dialect, tell)
         notes = passage.notes
         pieces, parts = parts_in(given)
-        calls = calls_in(parts, notes)
+        calls = calls_in(pieces, parts, self._dialect, notes)
         if passage.data is None:
             self._show("reply", self._dialect.told(pieces, calls, notes))
         return reply_of(
@@ -208,6 +226,14 @@ def connect(
 async def warm(kind: Kind) -> None:
     """Load the library of this kind, in a thread; the first request does so otherwise."""
     await loaded(kind, partial(rehearsed, DIALECTS[kind]))
+
+
+def _bundled(kind: Kind, name: str) -> Thinking | None:
+    return _thinking(catalogue().lookup(kind, name))
+
+
+def _thinking(info: ModelInfo) -> Thinking | None:
+    return info.thinking if info.known else None
 
 
 def _checked(key: str | None, name: str, variable: str | None, *, needed: bool) -> str:

@@ -33,10 +33,11 @@ class Notes:
     """What an answer says that the library drops, renames, or would stumble over.
 
     `finish` is the server's own word, `blocked` its reason for not answering at all, `refusal` why the model refused.
-    `usage` are the server's counts, `odd` the arguments that are no JSON object by the number of their call, as text.
+    `usage` are the server's counts, `odd` the arguments that are no JSON object by the number of their call, as text,
+    `parsed` the calls whose arguments the server gave as an object, not as the text that the model wrote.
     `earlier` are those of the requests before, where the library goes on with one reply in several.
-    `open` are calls that are still being written, with what stands for them if nothing follows. `complete`: the server
-    said that it was through; `done`: nothing more can come. `characters` is how much came.
+    `open` are calls that are still being written: their number, and what stands for them if nothing follows.
+    `complete`: the server said that it was through; `done`: nothing more can come. `characters` is how much came.
     """
 
     finish: str = ""
@@ -45,17 +46,18 @@ class Notes:
     model: str = ""
     usage: dict[str, Any] = field(default_factory=dict)
     odd: dict[int, str] = field(default_factory=dict)
+    parsed: set[int] = field(default_factory=set)
     calls: int = 0
     begun: bool = False
     earlier: dict[str, Any] = field(default_factory=dict)
-    open: dict[Any, list[dict[str, Any]]] = field(default_factory=dict)
+    open: dict[Any, tuple[int, list[dict[str, Any]]]] = field(default_factory=dict)
     characters: int = 0
     complete: bool = False
     done: bool = False
 
     def going_on(self) -> Notes:
         """The notes for the next request of the same attempt."""
-        return Notes(odd=self.odd, calls=self.calls, earlier=self.counts)
+        return Notes(odd=self.odd, parsed=self.parsed, calls=self.calls, earlier=self.counts)
 
     @property
     def counts(self) -> dict[str, Any]:
@@ -101,16 +103,18 @@ class Dialect(Protocol):
         """The library's settings for a request to its model."""
         ...
 
-    def patched(self, body: dict[str, Any], request: Request, model: Any) -> dict[str, Any]:
-        """The body that the library made, the messages left out, with what it has no word for."""
+    def patched(self, body: dict[str, Any], messages: list[bytes], request: Request, model: Any) -> dict[str, Any]:
+        """The body that the library made, the messages left out, with what it has no word for. They go along as JSON,
+        those of one speaker after another."""
         ...
 
     def messages(self, made: Sequence[Any]) -> Sequence[Any]:
         """The messages that the library made, as the API spells them."""
         ...
 
-    def marked(self, messages: list[bytes], request: Request) -> list[bytes]:
-        """The messages as JSON, those of one speaker after another, with marks for the API's cache if it takes any."""
+    def fitted(self, messages: list[bytes], body: Mapping[str, Any], request: Request, model: Any) -> list[bytes]:
+        """The messages as this body wants them: without what it rules out, with marks for the API's cache if it takes
+        any."""
         ...
 
     def limit(self, body: Mapping[str, Any]) -> int | None: ...

@@ -11,6 +11,7 @@ from importlib.util import find_spec
 from typing import Any, Literal, TypeAlias
 
 from vancetope.errors import MissingExtra
+from vancetope.models.base import Thinking
 
 Kind: TypeAlias = Literal["anthropic", "gemini"]
 
@@ -38,12 +39,13 @@ def _installed(kind: Kind) -> bool:
 
 @dataclass(slots=True)
 class Layer:
-    """One kind's library, loaded: the provider of all its models, and the models by name. It knows no key, no address
-    and no connection, so that all backends and event loops of the process share it."""
+    """One kind's library, loaded: the provider of all its models, and the models by name and what is said of their
+    thinking. It knows no key, no address and no connection, so that all backends and event loops of the process share
+    it."""
 
     provider: Any
-    make: Callable[[str, Any], Any]
-    models: dict[str, Any]
+    make: Callable[[str, Thinking | None, Any], Any]
+    models: dict[tuple[str, Thinking | None], Any]
     rehearsed: bool = False
 
 
@@ -57,11 +59,19 @@ async def loaded(kind: Kind, load: Callable[[], Layer]) -> Layer:
     return layer if layer is not None else await asyncio.to_thread(_load, kind, load)
 
 
-async def made(kind: Kind, load: Callable[[], Layer], name: str) -> Any:
-    """The library's model of this name; the library is loaded if it is not."""
+async def made(kind: Kind, load: Callable[[], Layer], name: str, thinking: Thinking | None) -> Any:
+    """The library's model of this name; the library is loaded if it is not. `thinking` is what is known of the model
+    (null: nothing, the library's own word holds)."""
     layer = _LAYERS.get(kind)
-    found = layer.models.get(name) if layer else None
-    return found or await asyncio.to_thread(_model, kind, load, name)
+    found = layer.models.get((name, thinking)) if layer else None
+    return found or await asyncio.to_thread(_model, kind, load, name, thinking)
+
+
+def thinking_facts(thinking: Thinking | None) -> dict[str, Any]:
+    """What is known of a model's thinking, in the library's terms."""
+    if thinking is None:
+        return {}
+    return {"supports_thinking": thinking != "no", "thinking_always_enabled": thinking == "always"}
 
 
 def _load(kind: Kind, load: Callable[[], Layer]) -> Layer:
@@ -71,12 +81,13 @@ def _load(kind: Kind, load: Callable[[], Layer]) -> Layer:
         return _LAYERS[kind]
 
 
-def _model(kind: Kind, load: Callable[[], Layer], name: str) -> Any:
+def _model(kind: Kind, load: Callable[[], Layer], name: str, thinking: Thinking | None) -> Any:
     """In a thread: the library reads data about models when it makes one."""
     layer = _load(kind, load)
     with _LOADING:
-        if name not in layer.models:
+        key = name, thinking
+        if key not in layer.models:
             if len(layer.models) >= MODELS_KEPT:
                 del layer.models[next(iter(layer.models))]
-            layer.models[name] = layer.make(name, layer.provider)
-        return layer.models[name]
+            layer.models[key] = layer.make(name, thinking, layer.provider)
+        return layer.models[key]

@@ -8,17 +8,18 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from vancetope.backends.base import Request
 from vancetope.backends.direct.carried import Piece
 from vancetope.backends.direct.dialect import Event, Failure, NoReply, Notes, record, text
-from vancetope.backends.direct.extras import Kind, Layer
+from vancetope.backends.direct.extras import Kind, Layer, thinking_facts
 from vancetope.backends.direct.seat import PLACE, client
 from vancetope.backends.direct.spent import counted, estimated
 from vancetope.backends.openai.profiles import Profile
 from vancetope.messages import Call, Finish, Usage
-from vancetope.models.catalogue import catalogue
+from vancetope.models.base import Thinking
 
 UNNAMED = "_unnamed_"
 """Stands for a name that a model left out: the library takes no call without one."""
@@ -73,7 +74,7 @@ class Gemini:
 
         options = HttpOptions(base_url=PLACE, httpx_async_client=client())
         provider = GoogleProvider(client=Client(vertexai=False, api_key="none", http_options=options))
-        return Layer(provider, lambda name, provider: _made(GoogleModel, name, provider), {})
+        return Layer(provider, partial(_made, GoogleModel), {})
 
     def headers(self, key: str, made: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
         return [(b"x-goog-api-key", key.encode())] if key else []
@@ -83,7 +84,7 @@ class Gemini:
         given = {"temperature": asked.temperature, "max_tokens": asked.max_tokens, "seed": asked.seed}
         return {name: value for name, value in given.items() if value is not None}
 
-    def patched(self, body: dict[str, Any], request: Request, model: Any) -> dict[str, Any]:
+    def patched(self, body: dict[str, Any], messages: list[bytes], request: Request, model: Any) -> dict[str, Any]:
         if request.choice != "auto" and request.tools:
             config = {"mode": "ANY", "allowedFunctionNames": [request.choice]}
             body["toolConfig"] = {**record(body.get("toolConfig")), "functionCallingConfig": config}
@@ -105,7 +106,7 @@ class Gemini:
                     part[name] = _spelt(part[name])
         return made
 
-    def marked(self, messages: list[bytes], request: Request) -> list[bytes]:
+    def fitted(self, messages: list[bytes], body: Mapping[str, Any], request: Request, model: Any) -> list[bytes]:
         return messages
 
     def limit(self, body: Mapping[str, Any]) -> int | None:
@@ -171,16 +172,14 @@ class Gemini:
         )
 
 
-def _made(make: Any, name: str, provider: Any) -> Any:
-    info = catalogue().lookup("gemini", name)
+def _made(make: Any, name: str, thinking: Thinking | None, provider: Any) -> Any:
     facts: dict[str, Any] = {
         "json_schema_transformer": None,
         "supports_tools": True,
         # It would ask for the mode that holds schemas strictly, which refuses those that the API does not know whole.
         "google_supports_strict_tool_definition": False,
     }
-    if info.known:
-        facts |= {"supports_thinking": info.thinking != "no", "thinking_always_enabled": info.thinking == "always"}
+    facts |= thinking_facts(thinking)
     model = make(name, provider=provider, profile=facts)
     assert model.profile  # read now, in the thread: the library looks it up in tables
     return model
@@ -236,6 +235,8 @@ def _part(part: object, notes: Notes) -> dict[str, Any]:
 def _call(call: Mapping[str, Any], notes: Notes) -> dict[str, Any]:
     if not isinstance(given := call.get("args"), dict | None):
         notes.odd[notes.calls] = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
+    else:
+        notes.parsed.add(notes.calls)
     notes.calls += 1
     made: dict[str, Any] = {"name": text(call.get("name")) or UNNAMED, "args": record(given)}
     if named := text(call.get("id")):

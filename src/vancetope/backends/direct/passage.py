@@ -106,13 +106,13 @@ class Passage:
         made = self.dialect.messages(body.pop(self.dialect.conversation))
         messages = spliced(self.plan, made, self.dialect.model_role, self.written)
         extra = {k: value for k, value in self.request.settings.extra.items() if k not in self.dialect.ours}
-        body = merged(self.dialect.patched(body, self.request, self.model), extra)
+        body = merged(self.dialect.patched(body, messages, self.request, self.model), extra)
         self.limit = self.dialect.limit(body)
         start, characters = encoded(body)
         if self.dialect.conversation in extra:
             self.characters = characters
             return start
-        whole = b",".join(self.dialect.marked(messages, self.request))
+        whole = b",".join(self.dialect.fitted(messages, body, self.request, self.model))
         self.characters = characters + len(whole)
         comma = b"," if body else b""
         return b"".join([start[:-1], comma, b'"', self.dialect.conversation.encode(), b'":[', whole, b"]}"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from vancetope.backends.base import CallPiece, TextPiece, ThinkingPiece
@@ -36,9 +37,14 @@ def parts_in(response: Any) -> tuple[list[Piece], list[Any]]:
     return pieces, calls
 
 
-def calls_in(parts: list[Any], notes: Notes) -> tuple[Call, ...]:
-    """The calls as the model wrote them; ids and names that it left out are empty."""
-    return tuple(_call(part, notes.odd.get(number)) for number, part in enumerate(parts))
+def calls_in(pieces: list[Piece], parts: list[Any], dialect: Dialect, notes: Notes) -> tuple[Call, ...]:
+    """The calls as the model wrote them; ids and names that it left out are empty. One that the limit cut has arguments
+    that are no whole JSON."""
+    calls = [_call(part, notes.odd.get(number)) for number, part in enumerate(parts)]
+    spoken = [each for each in pieces if each.what == "call" or each.text]
+    if calls and spoken[-1].what == "call" and dialect.finish(notes, True)[0] is Finish.LENGTH:
+        calls[-1] = replace(calls[-1], arguments=_cut(calls[-1].arguments, len(calls) - 1 in notes.parsed))
+    return tuple(calls)
 
 
 def reply_of(
@@ -109,6 +115,14 @@ class Preview:
 def _call(part: Any, odd: str | None) -> Call:
     arguments = _arguments(part.args) if odd is None else odd
     return Call(part.tool_call_id or "", _name(part.tool_name), arguments)
+
+
+def _cut(arguments: str, parsed: bool) -> str:
+    """The arguments of a call in which the limit came. A server that gives an object has closed what the model had
+    begun: nothing tells the half of a text from the whole."""
+    if arguments == "{}":
+        return ""
+    return arguments[:-1] if parsed else arguments
 
 
 def _name(name: str | None) -> str:

@@ -179,6 +179,8 @@ def _named(name: str) -> str:
 
 def _arguments(text: str) -> dict[str, Any]:
     """Arguments as the object that these APIs want; what is none stands in one."""
+    if not text.strip():
+        return {}
     try:
         found = parse(text)
     except NotJson:
