@@ -54,8 +54,9 @@ def test_a_tiny_model_gets_what_it_can_use_and_all_of_it_at_once() -> None:
 
 @pytest.mark.parametrize("where", ["add", "remove", "defer"])
 def test_a_tool_that_nobody_has_is_refused_with_the_one_that_was_meant(where: str) -> None:
+    recipe = Recipe(tools=ToolPool(**{where: ("web_serch",)}))
     with pytest.raises(ConfigError, match=r"there is no tool 'web_serch'; did you mean web_search\?"):
-        having(**{where: ["web_serch"]})
+        pool(recipe, settings_from({}), INFO, ())
 
 
 def test_without_a_provider_there_is_no_searching_and_people_are_told() -> None:
