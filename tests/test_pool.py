@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -77,3 +78,10 @@ def test_searching_that_cannot_work_stops_only_who_wants_to_search(settings: dic
     assert names(having(settings, info=TINY, add=["web_search"])) == []
     with pytest.raises(ConfigError, match=r"search\."):
         having(settings, add=["web_search"])
+
+
+def test_a_folder_that_is_gone_stops_only_who_wants_its_files(tmp_path: Path) -> None:
+    settings = {"files": {"root": str(tmp_path / "gone")}}
+    assert names(having(settings, add=["clock"])) == ["clock"]
+    with pytest.raises(ConfigError, match=r"files\.root: the root of the file tools is not a folder"):
+        having(settings, add=["file_read"])

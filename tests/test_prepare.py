@@ -15,7 +15,7 @@ from vancetope.context import Patience
 from vancetope.errors import ConfigError
 from vancetope.messages import Assistant, Call, Text
 from vancetope.models.base import ModelInfo
-from vancetope.prepare import prepare
+from vancetope.prepare import prepare, prepare_question
 from vancetope.recipes.recipe import Params
 
 ODD: dict[str, dict[str, Any]] = {
@@ -153,3 +153,12 @@ async def test_no_extra_field_replaces_what_a_turn_itself_sends(name: str) -> No
     with pytest.raises(ConfigError, match=rf"model_settings\.{name}: the request's {name} cannot be replaced; "):
         await vt.ask("Hi", model=model, model_settings={name: "x"})
     assert model.requests == []
+
+
+@pytest.mark.parametrize(("engine", "params"), [("ford", {"maxAttempts": 2}), ("jeltz", {"turnEnd": "natural"})])
+def test_a_parameter_that_the_engine_does_not_read_is_refused_from_a_process_too(
+    engine: str, params: dict[str, Any]
+) -> None:
+    recipe = vt.Recipe.model_validate({"engine": engine})
+    with pytest.raises(ConfigError, match=rf"params: {min(params)} means nothing to the engine {engine}; leave it out"):
+        (prepare_question if engine == "jeltz" else prepare)(Asked(model=Known(KNOWN), recipe=recipe, params=params))

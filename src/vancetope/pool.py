@@ -25,6 +25,7 @@ from vancetope.tools.web.search import SearchProvider
 from vancetope.tools.web.tools import web_tools
 
 TINY_TOOLS = frozenset({"clock"})
+FILES = frozenset({"file_list", "file_read", "file_grep"})
 WEB = frozenset({"web_fetch", "web_search"})
 
 
@@ -62,14 +63,16 @@ def _bundled(settings: Settings, wanted: Collection[str]) -> Mapping[str, Tool |
     web = {}
     if not WEB.isdisjoint(wanted):
         provider = _search(settings) if "web_search" in wanted else None
-        made = web_tools(WebRules(tuple(settings.get("web.allow") or ())), provider)
-        web = {each.name: each for each in made}  # made for each process: web_fetch keeps the pages that it is reading
-    return {**_local(settings.root), **{name: web.get(name) for name in sorted(WEB)}}
+        tools = web_tools(WebRules(tuple(settings.get("web.allow") or ())), provider)
+        web = {each.name: each for each in tools}  # made for each process: web_fetch keeps the pages that it is reading
+    files = {} if FILES.isdisjoint(wanted) else _files(settings.root)
+    made = {"clock": clock(), **files, **web}
+    return {name: made.get(name) for name in ("clock", *sorted(FILES | WEB))}
 
 
 @lru_cache(maxsize=16)
-def _local(root: Path) -> Mapping[str, Tool]:
-    return {each.name: each for each in (clock(), *file_tools(root))}
+def _files(root: Path) -> Mapping[str, Tool]:
+    return {each.name: each for each in file_tools(root)}
 
 
 def _search(settings: Settings) -> SearchProvider | None:

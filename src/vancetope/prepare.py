@@ -30,7 +30,7 @@ from vancetope.options import ASKED, BUDGET, PATIENCE, RECIPE_PARAMS, check
 from vancetope.outcome import EnforcementName
 from vancetope.pool import Pool, pool
 from vancetope.recipes.loading import load
-from vancetope.recipes.recipe import Params, Recipe, params_from
+from vancetope.recipes.recipe import Params, Recipe, foreign_to, params_from
 from vancetope.recipes.rendering import system_prompt
 from vancetope.sampling import left_out, sampling
 from vancetope.settings import Settings, settings_from
@@ -161,7 +161,7 @@ def _prepared(asked: Asked) -> Prepared:
     settings = _settings(asked.settings)
     recipe = load(asked.recipe, settings.folders)
     check(recipe.params, RECIPE_PARAMS, f"{recipe.where}: params.")
-    said = Said(_params(asked.params), recipe, settings)
+    said = Said(_params(asked.params, recipe), recipe, settings)
     budget, budgets = _budget(asked, said), budgets_from(settings.get)
     first, choice = _model(asked, said)
     info = first.model
@@ -206,8 +206,12 @@ def _prepared(asked: Asked) -> Prepared:
     )
 
 
-def _params(given: Params | Mapping[str, Any]) -> Params:
-    return given if isinstance(given, Params) else params_from(given, "params")
+def _params(given: Params | Mapping[str, Any], recipe: Recipe) -> Params:
+    params = given if isinstance(given, Params) else params_from(given, "params")
+    if foreign := foreign_to(recipe.engine, params):
+        raise ConfigError(f"params: {foreign} means nothing to the engine {recipe.engine}; leave it out")
+    check(params, RECIPE_PARAMS, "params.")
+    return params
 
 
 def _rules(asked: Asked, said: Said, info: ModelInfo, tools: Mapping[str, Tool], having: Pool) -> Rules:

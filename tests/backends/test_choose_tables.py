@@ -72,9 +72,9 @@ def project(folder: Path, *, settings: str = "", models: str = "") -> Settings:
 def test_the_first_that_names_a_model_has_the_word(
     saying: tuple[str, ...], key: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings = settings_from({"servers": LAB, **({"model": "scripted:settings"} if "settings" in saying else {})})
     if "environment" in saying:
         monkeypatch.setenv("VANCETOPE_MODEL", "scripted:environment")
+    settings = settings_from({"servers": LAB, **({"model": "scripted:settings"} if "settings" in saying else {})})
     if key:
         monkeypatch.setenv(key, SECRET)
     argument, recipe = (f"scripted:{each}" if each in saying else None for each in ("argument", "recipe"))
@@ -139,7 +139,8 @@ def test_every_bundled_alias_is_the_first_of_its_models_that_can_be_used(
     installed(there)
     for each in keys:
         monkeypatch.setenv(KEYS[each], SECRET)
-    models = [each.replace("local:", "local:smollm2-135m") for each in catalogue().resolve(alias)]
+    known = [each.model for each in catalogue().routes(alias)]
+    models = [each.replace("local:", "local:smollm2-135m") for each in known]
     usable = [each for each in models if can_be_used(each.partition(":")[0], keys, there)]
     settings = settings_from({})
     if not usable:
@@ -168,13 +169,13 @@ def can_be_used(provider: str, keys: tuple[str, ...], there: tuple[str, ...]) ->
 def test_an_alias_may_stand_wherever_a_model_is_named(
     place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    if place == "environment":
+        monkeypatch.setenv("VANCETOPE_MODEL", "mine")
     settings = project(
         tmp_path,
         settings="model: mine" if place == "settings" else "",
         models="aliases: {mine: [openai:gpt-5, scripted:one, scripted:two]}",
     )
-    if place == "environment":
-        monkeypatch.setenv("VANCETOPE_MODEL", "mine")
     chosen = choose("mine" if place == "argument" else None, "mine" if place == "recipe" else None, settings)
     assert (chosen.info.id, chosen.reason, chosen.alias) == ("scripted:one", place, "mine")
     assert [each.info.id for each in chosen.fallbacks] == ["scripted:two"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import string
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -262,3 +263,15 @@ def failures(place: Place) -> list[str]:
 def test_settings_of_ones_own_show_no_address_in_full() -> None:
     made = Settings(values={"search.url": Value("http://me:pw@h", "project")})
     assert "pw" not in f"{made} {made!r}"
+
+
+def test_a_key_that_can_be_read_once_is_there_as_often_as_it_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_text, args=("sk-once-0123456789",))
+    writer.start()
+    monkeypatch.setenv("ONCE_API_KEY_FILE", str(pipe))
+    assert [key_from_environment("ONCE_API_KEY") for _ in range(3)] == ["sk-once-0123456789"] * 3
+    writer.join()

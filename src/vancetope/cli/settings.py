@@ -64,6 +64,9 @@ def _group(name: str, held: Settings) -> Sequence[str]:
         return below
     if name.rstrip(".") == "servers":
         return ()
+    groups = {each.partition(".")[0] for each in known if "." in each}
+    if near := get_close_matches(name, groups, n=1, cutoff=0.8):
+        raise Refused(f"there is no setting {one_line(name)!r}; did you mean {near[0]}?")
     last = {each.rpartition(".")[2]: each for each in reversed(known)}
     near = get_close_matches(name, known, n=1, cutoff=0.6) or [
         last[each] for each in get_close_matches(name.rpartition(".")[2], last, n=1, cutoff=0.6)

@@ -49,7 +49,7 @@ BUDGET_NAMES: Mapping[Scope, str] = {
 @dataclass(frozen=True, slots=True)
 class Group:
     """Calls that stand in one line of the table. `cost` is what the calls with a known price cost together, in US
-    dollars; `unpriced` are those without."""
+    dollars, and `guessed` says that some of that is an estimate; `unpriced` are those without."""
 
     name: str
     first: datetime
@@ -58,6 +58,7 @@ class Group:
     cut_short: int = 0
     usage: Usage = Usage()  # noqa: RUF009 (it is frozen)
     cost: float = 0.0
+    guessed: bool = False
     unpriced: int = 0
 
 
@@ -214,6 +215,7 @@ def _add(groups: dict[str, Group], row: Row, by: By) -> None:
         cut_short=before.cut_short + (row.outcome == "cut short"),
         usage=before.usage + row.usage,
         cost=before.cost + (row.cost or 0.0),
+        guessed=before.guessed or (row.usage.estimated and bool(row.cost)),
         unpriced=before.unpriced + (row.cost is None),
     )
 
@@ -246,6 +248,7 @@ def _total(groups: Sequence[Group]) -> Group:
             cut_short=total.cut_short + each.cut_short,
             usage=total.usage + each.usage,
             cost=total.cost + each.cost,
+            guessed=total.guessed or each.guessed,
             unpriced=total.unpriced + each.unpriced,
         )
     return total
@@ -267,7 +270,7 @@ def _cells(group: Group) -> tuple[str, ...]:
 def _cost(group: Group) -> str:
     if group.unpriced == group.calls:
         return "unknown"
-    about = "~" if group.usage.estimated and group.cost else ""
+    about = "~" if group.guessed else ""
     return f"{about}{money(group.cost)}{' + ?' if group.unpriced else ''}"
 
 

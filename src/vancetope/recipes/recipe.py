@@ -142,9 +142,8 @@ class Recipe(Strict):
 
     @model_validator(mode="after")
     def _says_what_its_engine_reads(self) -> Recipe:
-        foreign = [name for name in self.params.model_fields_set if name in OF_ONE_ENGINE[OTHER[self.engine]]]
-        if foreign:
-            raise ValueError(f"params.{min(foreign)}: means nothing to the engine {self.engine}; remove it")
+        if foreign := foreign_to(self.engine, self.params):
+            raise ValueError(f"params.{foreign}: means nothing to the engine {self.engine}; remove it")
         if self.engine == "jeltz" and self.respondPrompt is not None:
             raise ValueError("respondPrompt: means nothing to the engine jeltz, which has no `respond`; remove it")
         return self
@@ -157,6 +156,12 @@ class Recipe(Strict):
         except ValidationError as error:
             where = (info.context or {}).get("where", "the recipe")
             raise ConfigError(f"{where}: {first_problem(error, cls)}") from None
+
+
+def foreign_to(engine: str, params: Params) -> str | None:
+    """A parameter that says something and that only another engine reads."""
+    said = (name for name in sorted(params.model_fields_set) if getattr(params, name) is not None)
+    return next((name for name in said if name in OF_ONE_ENGINE[OTHER[engine]]), None)
 
 
 def recipe_from(fields: Any, where: str, name: str = "recipe", source: str = "") -> Recipe:

@@ -86,7 +86,7 @@ def _settings(project_says: Layer, project: Path | None, tenant: Path, base: Pat
     path = tenant / FILE
     tenant_says = _file(path, "tenant") if os.path.lexists(path) else Layer("tenant")
     environment = _environment()
-    capped = [key for key in CAPPED if _is_raised(key, project_says, tenant_says)]
+    capped = [key for key in sorted(CAPPED) if _is_raised(key, project_says, tenant_says)]
     own = {key: value for key, value in project_says.said().items() if key not in capped}
     held = {**bundled(base), **tenant_says.said(), **own, **environment}
     servers = _servers(project_says, tenant_says)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 from urllib.parse import urlsplit
@@ -62,8 +63,7 @@ def key_from_environment(variable: str) -> str | None:
     if not path:
         return None
     try:
-        with Path(path).open("rb") as file:
-            content = file.read(MOST_BYTES + 1)
+        content = _read_once(path) if _is_a_pipe(path) else _read(path)
         if len(content) <= MOST_BYTES:
             return content.decode("utf-8").strip() or None
         problem = f"it has more than {MOST_BYTES:,} bytes"
@@ -75,6 +75,18 @@ def key_from_environment(variable: str) -> str | None:
         problem = "no file has such a name"
     # Not its name: people put the secret itself there by mistake.
     raise ConfigError(f"{variable}_FILE names a file that cannot be read: {problem}")
+
+
+def _read(path: str) -> bytes:
+    with Path(path).open("rb") as file:
+        return file.read(MOST_BYTES + 1)
+
+
+_read_once = lru_cache(maxsize=32)(_read)  # what a pipe (`<(pass show key)`) holds is gone once it is read
+
+
+def _is_a_pipe(path: str) -> bool:
+    return Path(path).is_fifo()
 
 
 def secrets(named: Iterable[tuple[str, str]] = ()) -> tuple[Secret, ...]:

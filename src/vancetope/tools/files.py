@@ -26,7 +26,7 @@ def file_tools(root: Path) -> tuple[Tool, ...]:
     except (OSError, RuntimeError):
         resolved = None
     if resolved is None or not resolved.is_dir():
-        raise ConfigError(f"the root of the file tools is not a folder: {root}")
+        raise ConfigError(f"files.root: the root of the file tools is not a folder: {root}")
     return (_file_read(resolved), _file_list(resolved), _file_grep(resolved))
 
 

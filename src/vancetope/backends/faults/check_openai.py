@@ -18,6 +18,7 @@ Rule: TypeAlias = Callable[[Body], Iterator[str]]
 
 ROLES = ("system", "developer", "user", "assistant", "tool")
 MESSAGE_KEYS = frozenset({"role", "content", "name", "tool_calls", "tool_call_id"})
+THOUGHT_KEYS = frozenset({"reasoning", "reasoning_content", "reasoning_details"})  # who sends them takes them back
 PARTS = {"text": "text", "image_url": "image_url", "file": "file", "input_audio": "input_audio"}
 CALL_ID = re.compile(r"[a-zA-Z0-9]{9}")
 TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
@@ -72,7 +73,8 @@ def _content(message: Mapping[str, Any]) -> Iterator[str]:
 
 def _known_keys(body: Body) -> Iterator[str]:
     for at, message in enumerate(body["messages"]):
-        for key in sorted(message.keys() - MESSAGE_KEYS):
+        thought = THOUGHT_KEYS if message.get("role") == "assistant" else frozenset[str]()
+        for key in sorted(message.keys() - MESSAGE_KEYS - thought):
             yield f"message {at} has the extra key {key!r}"
 
 
