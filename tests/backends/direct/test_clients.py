@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -33,6 +34,7 @@ from tests.backends.direct.apis import (
 )
 from tests.backends.openai_raw import HOLD, STREAM, Answer, Asked, answer, chunked, serving, serving_in_a_thread
 from vancetope.backends.direct import Direct, Kind, connect, extras, missing_extra, warm
+from vancetope.backends.direct.client import DIALECTS
 from vancetope.errors import AuthRefused, ConfigError, MissingExtra, ModelError, Unreachable
 from vancetope.messages import Assistant, Call, Result, User
 from vancetope.models.base import ModelInfo
@@ -87,6 +89,88 @@ def test_nothing_heavy_is_loaded_before_the_first_request() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+ENVIRONMENT = {
+    "GEMINI_API_KEY": "a",
+    "GOOGLE_API_KEY": "b",
+    "GOOGLE_GENAI_USE_VERTEXAI": "true",
+    "GOOGLE_CLOUD_PROJECT": "p",
+    "ANTHROPIC_API_KEY": "a",
+    "ANTHROPIC_AUTH_TOKEN": "b",
+    "ANTHROPIC_CUSTOM_HEADERS": "x-a: b",
+    "SSL_CERT_FILE": "/nonexistent",
+    "SSL_CERT_DIR": "/nonexistent",
+    "GOOGLE_GENAI_HTTP_CLIENT": "none",
+    "HTTPS_PROXY": "no proxy at all",
+    "ALL_PROXY": "socks9://x",
+    "NO_PROXY": "",
+    "no_proxy": "",
+}
+
+
+@BOTH
+def test_the_libraries_heed_nothing_of_the_environment_and_say_nothing(kind: Kind) -> None:
+    with serving_in_a_thread(given(kind, HELLO)) as server:
+        code = (
+            "import asyncio; from vancetope.backends.base import Request; from vancetope.messages import User\n"
+            "from vancetope.backends.direct import connect\n"
+            f"one = connect({kind!r}, {server.url[:-3]!r}, {KEY!r})\n"
+            f"asked = Request({MODEL[kind]!r}, 'x', (User('x'),))\n"
+            "print(asyncio.run(one.complete(asked)).text)"
+        )
+        env = os.environ | ENVIRONMENT
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env, check=False)
+        assert (done.stdout.strip(), done.stderr) == ("Hello", "")
+        headers = server.asked[0].headers
+    assert (headers.get("x-goog-api-key") or headers["x-api-key"]) == KEY
+    assert not {"x-a", "authorization"} & headers.keys()
+
+
+WATCHED = """
+import asyncio, sys, threading
+import httpx
+from vancetope.backends.openai.pool import Origin, Pools
+
+seen = []
+
+class Watch:
+    def find_spec(self, name, *more):
+        if threading.current_thread() is threading.main_thread():
+            seen.append(name)
+
+async def main(url):
+    origin = Origin.at(url)
+    sys.meta_path.insert(0, Watch())
+    pool = await Pools(origin, 1, 1).here()
+    request = httpx.Request("POST", origin.url("/x"), content=b"{}", extensions=origin.extensions())
+    await (await pool.transport.handle_async_request(request)).aread()
+
+asyncio.run(main(sys.argv[1]))
+print(seen)
+"""
+
+
+def test_a_first_request_loads_no_module_on_the_event_loop() -> None:
+    with serving_in_a_thread(given("gemini", HELLO)) as server:
+        child = [sys.executable, "-c", WATCHED, server.url]
+        done = subprocess.run(child, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+@BOTH
+async def test_a_library_that_cannot_be_loaded_is_said_so(kind: Kind, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(self: Any) -> Any:
+        raise ImportError(f"no such part {KEY}")
+
+    monkeypatch.setattr(extras, "_LAYERS", {})
+    monkeypatch.setattr(type(DIALECTS[kind]), "load", fails)
+    async with serving(given(kind, HELLO)) as server:
+        with pytest.raises(
+            ConfigError, match=r"the library for .* cannot be loaded: \"no such part \*\*\*\""
+        ) as failed:
+            await backend(kind, server).complete(asked(kind))
+        assert failed.value.__context__ is None
 
 
 @BOTH

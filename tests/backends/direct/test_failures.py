@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Iterator
 from typing import Any
@@ -9,10 +10,11 @@ from typing import Any
 import pytest
 import stamina
 
-from tests.backends.direct.apis import BOTH, HELLO, WAYS, Said, ask, asked, backend, event, events, given
+from tests.backends.direct.apis import BOTH, HELLO, KEY, WAYS, Said, ask, asked, backend, event, events, given
 from tests.backends.openai_raw import HANG_UP, HOLD, STREAM, Answer, answer, chunked, page, serving, stream
 from vancetope.backends.base import Piece, Restarted, TextPiece
-from vancetope.backends.direct import Kind
+from vancetope.backends.direct import Kind, passage
+from vancetope.backends.direct.client import DIALECTS
 from vancetope.backends.openai import QuotaSpent
 from vancetope.errors import (
     AuthRefused,
@@ -24,6 +26,7 @@ from vancetope.errors import (
     RequestRejected,
     ServerFailed,
     Unreachable,
+    VancetopeError,
 )
 from vancetope.messages import Reply
 
@@ -304,6 +307,50 @@ async def test_what_a_listener_raises_is_its_own(kind: Kind, streams: bool) -> N
         with pytest.raises(ZeroDivisionError, match="mine"):
             await backend(kind, server).complete(request, fails if streams else None)
         assert len(server.asked) == int(streams)
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("code", "kind_of_error"),
+    [("429", RateLimited), (429.0, RateLimited), ("401", AuthRefused), (True, ServerFailed), (1e400, ServerFailed)],
+)
+async def test_a_code_inside_an_answer_may_be_a_text(kind: Kind, code: Any, kind_of_error: type[ModelError]) -> None:
+    async with serving(answer({"error": {"code": code, "message": "so it is"}})) as server:
+        assert type(await ask(kind, server, attempts=1)) is kind_of_error
+
+
+@BOTH
+@WAYS
+async def test_a_failure_that_is_nested_deep_is_a_failure(kind: Kind, streams: bool) -> None:
+    deep = '{"type": "error", "error": {"details": ' + "[" * 900 + "]" * 900 + "}}"
+    answers = stream(f"event: error\ndata: {deep}\n\n") if streams else page(deep)
+    async with serving(answers) as server:
+        error = await ask(kind, server, on_piece=(lambda piece: None) if streams else None, attempts=1)
+        assert isinstance(error, ServerFailed | ReplyBroken)
+
+
+@BOTH
+@pytest.mark.parametrize("method", ["answer", "patched"])
+async def test_a_mistake_of_ours_is_typed_too(kind: Kind, method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*given: Any) -> Any:
+        raise TypeError(f"unhashable: {KEY}")
+
+    monkeypatch.setattr(type(DIALECTS[kind]), method, fails)
+    async with serving(given(kind, HELLO)) as server:
+        with pytest.raises(VancetopeError, match=r"cannot be (read|built): \"unhashable: \*\*\*\"") as failed:
+            await backend(kind, server, attempts=1).complete(asked(kind))
+        assert failed.value.__context__ is None
+
+
+@BOTH
+async def test_comments_behind_a_whole_reply_do_not_hold_it(kind: Kind, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(passage, "AFTER_FINISH", 0.3)
+    pings = [part for _ in range(200) for part in (0.05, chunked(": ping\n\n"))]
+    said = [chunked(each) for each in events(kind, HELLO)]
+    async with serving([STREAM, *said, *pings]) as server, asyncio.timeout(8):
+        reply = await ask(kind, server, on_piece=lambda piece: None)
+        assert isinstance(reply, Reply)
+        assert reply.text == "Hello"
 
 
 async def test_events_that_name_no_known_failure_are_one_of_the_server() -> None:

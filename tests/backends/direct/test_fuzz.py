@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from copy import copy
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.backends.direct.apis import asked
+from tests.backends.direct.apis import BOTH, TOOLS, WAYS, Said, ask, asked
+from tests.backends.direct.apis import events as said_in_events
+from tests.backends.direct.apis import spoken as said_whole
+from tests.backends.openai_raw import Answer, serving, stream
+from tests.backends.openai_raw import answer as said
 from vancetope.backends.direct import Kind, warm
 from vancetope.backends.direct.asking import response
 from vancetope.backends.direct.client import DIALECTS
@@ -22,6 +27,7 @@ from vancetope.backends.direct.reading import calls_in, parts_in, reply_of
 from vancetope.backends.direct.seat import PASSAGE
 from vancetope.backends.direct.speech import spoken
 from vancetope.backends.direct.splice import Written
+from vancetope.errors import ModelError
 from vancetope.messages import Reply
 
 NAMES: dict[Kind, list[str]] = {
@@ -190,3 +196,60 @@ def test_whatever_anthropic_streams_is_read(sent: list[Any]) -> None:
 @given(st.lists(event("gemini"), max_size=5))
 def test_whatever_gemini_streams_is_read(sent: list[Any]) -> None:
     check_stream("gemini", sent)
+
+
+ODD: list[Any] = [[], {}, None, -1, 1e400, "x" * 5000, True]
+
+
+def places(value: Any) -> Iterator[tuple[Any, ...]]:
+    """The way to every value inside, and to the whole."""
+    yield ()
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, each in inner:
+        yield from ((key, *rest) for rest in places(each))
+
+
+def put(value: Any, place: tuple[Any, ...], odd: Any) -> Any:
+    """The value with another one in this place."""
+    if not place:
+        return odd
+    changed = copy(value)
+    changed[place[0]] = put(value[place[0]], place[1:], odd)
+    return changed
+
+
+PARTS = (
+    Said(thinking="hm", signature="c2ln"),
+    Said("Hello"),
+    Said(name="get_time", arguments={"city": "Paris"}, id="toolu_1"),
+)
+
+
+async def check_answers(kind: Kind, answers: list[Answer], streams: bool) -> None:
+    """Each of these answers is a reply or an error of ours; anything else goes through `ask` as it is."""
+    await warm(kind)
+    on_piece = (lambda piece: None) if streams else None
+    async with serving(*answers) as server:
+        for _ in answers:
+            found = await ask(kind, server, asked(kind, tools=TOOLS), on_piece, attempts=1)
+            assert isinstance(found, Reply | ModelError)
+
+
+@BOTH
+@WAYS
+@pytest.mark.parametrize("odd", ODD, ids=lambda odd: repr(odd)[:9])
+async def test_anything_may_stand_in_any_place_of_an_answer(kind: Kind, odd: Any, streams: bool) -> None:
+    whole = said_whole(kind, *PARTS)
+    await check_answers(kind, [said(put(whole, place, odd)) for place in places(whole)], streams)
+
+
+@BOTH
+@pytest.mark.parametrize("odd", ODD, ids=lambda odd: repr(odd)[:9])
+async def test_anything_may_stand_in_any_place_of_an_event(kind: Kind, odd: Any) -> None:
+    sent = [json.loads(each.partition("data: ")[2]) for each in said_in_events(kind, *PARTS)]
+    answers = []
+    for number, one in enumerate(sent):
+        for place in places(one):
+            changed = [*sent[:number], put(one, place, odd), *sent[number + 1 :]]
+            answers.append(stream(*(f"data: {json.dumps(each)}\n\n" for each in changed)))
+    await check_answers(kind, answers, True)

@@ -382,15 +382,38 @@ async def test_a_stream_where_none_was_asked_for_is_broken(kind: Kind) -> None:
 
 
 @WAYS
-async def test_what_gemini_goes_on_with_by_itself_is_one_reply(streams: bool) -> None:
-    first, rest = spoken("gemini", Said("Hel"), finish="CONTINUATION"), spoken("gemini", Said("lo"))
-    first["candidates"][0]["continuationToken"] = "b3Bl"
-    first["responseId"], rest["responseId"] = "1", "2"
-    answers = [answer(first), answer(rest)]
-    if streams:
-        answers = [stream(f"data: {json.dumps(each)}\r\n\r\n") for each in (first, rest)]
-    async with serving(*answers) as server:
+@pytest.mark.parametrize("token", ["b3Bl", "no base64!"])
+async def test_what_gemini_would_go_on_with_is_a_reply_at_its_limit(streams: bool, token: str) -> None:
+    first = spoken("gemini", Said("Hel"), finish="CONTINUATION")
+    first["candidates"][0]["continuationToken"] = token
+    given = stream(f"data: {json.dumps(first)}\r\n\r\n") if streams else answer(first)
+    async with serving(given) as server:
         reply = await replied("gemini", server, streams=streams)
-        assert (reply.text, reply.finish, reply.requests) == ("Hello", Finish.STOP, 2)
-        assert (reply.usage.input_tokens, reply.usage.output_tokens) == (14, 4)
-        assert server.asked[1].body["contents"][0] == server.asked[0].body["contents"][0]
+        assert (reply.text, reply.finish, reply.requests) == ("Hel", Finish.LENGTH, 1)
+        assert len(server.asked) == 1
+
+
+async def test_a_later_zero_takes_no_count_back() -> None:
+    start = event("message_start", message=spoken("anthropic", input_tokens=2500, cache_read_input_tokens=900))
+    text = event("content_block_start", index=0, content_block={"type": "text", "text": "Hello"})
+    counts = {"input_tokens": 0, "cache_read_input_tokens": 0, "output_tokens": 9}
+    ends = event("message_delta", delta={"stop_reason": "end_turn"}, usage=counts) + event("message_stop")
+    async with serving(stream(start, text, ends)) as server:
+        usage = (await replied("anthropic", server, streams=True)).usage
+        assert (usage.input_tokens, usage.cached_tokens, usage.output_tokens, usage.estimated) == (3400, 900, 9, False)
+    chunks = [
+        spoken("gemini", HELLO, finish=None, promptTokenCount=7, candidatesTokenCount=2),
+        spoken("gemini", promptTokenCount=0, candidatesTokenCount=0),
+    ]
+    async with serving(stream(*(f"data: {json.dumps(each)}\n\n" for each in chunks))) as server:
+        usage = (await replied("gemini", server, streams=True)).usage
+        assert (usage.input_tokens, usage.output_tokens) == (7, 2)
+
+
+@BOTH
+@WAYS
+async def test_a_byte_order_mark_before_an_answer_is_no_part_of_it(kind: Kind, streams: bool) -> None:
+    body = b"\xef\xbb\xbf" + json.dumps(spoken(kind, HELLO)).encode()
+    head = f"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n".encode()
+    async with serving([head + body]) as server:
+        assert (await replied(kind, server, streams=streams)).text == "Hello"

@@ -314,6 +314,35 @@ async def test_images_and_files_reach_gemini_and_no_address_is_fetched_from_here
     ]
 
 
+@BOTH
+async def test_texts_are_read_in_the_character_set_that_they_name(kind: Kind) -> None:
+    for media_type, charset in (("text/plain", "utf-8"), ('Text/Plain; Charset="ISO-8859-1"', "latin-1")):
+        file = File("a.txt", media_type, base64.b64encode("né".encode(charset)).decode())
+        said = await body_of(kind, asked(kind, User((file,)), extra={"cache_control": None}))
+        if kind == "anthropic":
+            assert said["messages"][0]["content"][0]["source"]["data"] == "né"
+        else:
+            inline = said["contents"][0]["parts"][0]["inlineData"]
+            assert inline == {"data": base64.b64encode("né".encode()).decode(), "mimeType": "text/plain"}
+
+
+@BOTH
+@pytest.mark.parametrize(
+    "url",
+    [
+        f"data:image/png;base64,{PNG[:4]}\r\n {PNG[4:]}",
+        f"DATA:IMAGE/PNG;BASE64,{PNG}",
+        f'data:image/png;charset="utf-8";base64,{PNG.rstrip("=")}',
+        f"data:;base64,{PNG}",
+        "data:image/png," + "".join(f"%{each:02x}" for each in base64.b64decode(PNG)),
+    ],
+)
+async def test_data_urls_may_be_written_in_many_ways(kind: Kind, url: str) -> None:
+    text = json.dumps(await body_of(kind, asked(kind, User((Image(url),)))))
+    assert PNG in text
+    assert '"image/png"' in text
+
+
 @pytest.mark.parametrize(
     ("kind", "part", "said"),
     [
@@ -322,6 +351,9 @@ async def test_images_and_files_reach_gemini_and_no_address_is_fetched_from_here
         ("gemini", Image("http://example.org/a.png"), "https addresses only"),
         ("gemini", Image("data:image/png;base64,?"), "an image is no base64"),
         ("gemini", Image("data:nothing"), "data URL is none"),
+        ("gemini", Image("data:image/png;base64,\ud83d"), "an image is no base64"),
+        ("anthropic", File("a.txt", "text/plain; charset=klingon", PNG), "'a.txt' cannot be read in the .* 'klingon'"),
+        ("gemini", File("a.txt", "text/plain; charset=hex", PNG), "'a.txt' cannot be read in the .* 'hex'"),
     ],
 )
 async def test_what_an_api_does_not_take_is_said_before_anything_is_sent(kind: Kind, part: Any, said: str) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 from vancetope.backends.direct.speech import Spoken
@@ -94,6 +96,17 @@ def test_what_is_kept_is_bounded() -> None:
     for number in range(20):
         say(many, User("hello"), Assistant(f"{number}"), User("bye"))
     assert sum(len(each) for each in many._kept.values()) == 4
+
+
+def test_several_threads_may_keep_conversations_at_once() -> None:
+    written = Written(most=20_000)
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(8) as threads:
+            list(threads.map(lambda number: say(written, *talk(4, str(number % 40))), range(1500)))
+    finally:
+        sys.setswitchinterval(before)
 
 
 def test_a_conversation_that_the_library_writes_otherwise_is_not_kept() -> None:

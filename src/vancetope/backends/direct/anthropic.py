@@ -171,14 +171,17 @@ class Anthropic:
             case "error":
                 raise Failure(fields.get("error", data))
             case "message_start":
-                _note(record(fields.get("message")), notes)
+                message = record(fields.get("message"))
+                # What is written by then is no count of the reply.
+                counts = {k: value for k, value in record(message.get("usage")).items() if k != "output_tokens"}
+                _note(message | {"usage": counts}, notes)
                 return (_event(kind, message=_message(notes.model, [], None)),)
             case "content_block_start" if _readable(fields.get("content_block")):
                 return _begun(fields, notes)
             case "content_block_delta":
                 return _delta(fields, notes)
             case "content_block_stop":
-                index = fields.get("index", 0)
+                index = _index(fields)
                 number, held = notes.open.pop(index, (0, []))
                 if held:
                     notes.parsed.add(number)
@@ -284,11 +287,16 @@ def _note(fields: Mapping[str, Any], notes: Notes) -> None:
     notes.model = text(fields.get("model")) or notes.model
     notes.finish = text(fields.get("stop_reason")) or notes.finish
     notes.refusal = text(record(fields.get("stop_details")).get("explanation")) or notes.refusal
-    notes.usage |= {name: value for name, value in record(fields.get("usage")).items() if value is not None}
+    notes.count(fields.get("usage"))
 
 
 def _readable(block: object) -> bool:
-    return isinstance(block, dict) and block.get("type") in BLOCKS
+    return text(record(block).get("type")) in BLOCKS
+
+
+def _index(fields: Mapping[str, Any]) -> int:
+    """The place of a block; what is no number is the first."""
+    return index if isinstance(index := fields.get("index"), int) else 0
 
 
 def _block(block: Mapping[str, Any], notes: Notes, *, whole: bool) -> dict[str, Any]:
@@ -332,7 +340,7 @@ def _taken_apart(block: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, 
 
 
 def _begun(fields: Mapping[str, Any], notes: Notes) -> Sequence[Event]:
-    index = fields.get("index", 0)
+    index = _index(fields)
     begun, deltas = _taken_apart(_block(fields["content_block"], notes, whole=False))
     start = _event("content_block_start", index=index, content_block=begun)
     if begun["type"] == "tool_use":
@@ -343,7 +351,7 @@ def _begun(fields: Mapping[str, Any], notes: Notes) -> Sequence[Event]:
 
 
 def _delta(fields: Mapping[str, Any], notes: Notes) -> Sequence[Event]:
-    index, delta = fields.get("index", 0), record(fields.get("delta"))
+    index, delta = _index(fields), record(fields.get("delta"))
     kind = text(delta.get("type"))
     if not (member := _DELTAS.get(kind)) or not (said := text(delta.get(member))):
         return ()

@@ -121,8 +121,15 @@ class Direct:
                     plan = self._written.plan(plan.model, plan.messages)
                 return model, plan
         except TimeoutError:
-            problem = Unreachable(f"{course.where}: no request was ready within {course.timeout:g} s")
-        problem.requests = 0
+            late = Unreachable(f"{course.where}: no request was ready within {course.timeout:g} s")
+            late.requests = 0
+            problem: VancetopeError = late
+        except Exception as error:
+            if isinstance(error, VancetopeError):
+                raise
+            words = said_in(None, str(error) or type(error).__name__, self._secrets)
+            problem = ConfigError(f"the library for {course.where} cannot be loaded: {words}")
+        problem.__context__ = None
         raise problem
 
     async def _attempt(

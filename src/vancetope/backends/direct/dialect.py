@@ -35,7 +35,6 @@ class Notes:
     `finish` is the server's own word, `blocked` its reason for not answering at all, `refusal` why the model refused.
     `usage` are the server's counts, `odd` the arguments that are no JSON object by the number of their call, as text,
     `parsed` the calls whose arguments the server gave as an object, not as the text that the model wrote.
-    `earlier` are those of the requests before, where the library goes on with one reply in several.
     `open` are calls that are still being written: their number, and what stands for them if nothing follows.
     `complete`: the server said that it was through; `done`: nothing more can come. `characters` is how much came.
     """
@@ -49,25 +48,14 @@ class Notes:
     parsed: set[int] = field(default_factory=set)
     calls: int = 0
     begun: bool = False
-    earlier: dict[str, Any] = field(default_factory=dict)
     open: dict[Any, tuple[int, list[dict[str, Any]]]] = field(default_factory=dict)
     characters: int = 0
     complete: bool = False
     done: bool = False
 
-    def going_on(self) -> Notes:
-        """The notes for the next request of the same attempt."""
-        return Notes(odd=self.odd, parsed=self.parsed, calls=self.calls, earlier=self.counts)
-
-    @property
-    def counts(self) -> dict[str, Any]:
-        """All that was counted; where a count is no number the last one holds."""
-        total = dict(self.earlier)
-        for name, value in self.usage.items():
-            before = total.get(name)
-            numbers = isinstance(value, int | float) and isinstance(before, int | float)
-            total[name] = before + value if numbers and before is not None else value
-        return total
+    def count(self, counts: object) -> None:
+        """Take the server's counts over; a later null or zero takes none back that was there."""
+        self.usage |= {name: value for name, value in record(counts).items() if value or name not in self.usage}
 
 
 class Dialect(Protocol):

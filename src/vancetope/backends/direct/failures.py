@@ -38,6 +38,7 @@ _TOO_LONG = ("exceed context limit", "request_too_large", "exceeds the maximum n
 _BAD_KEY = ("api key not valid", "api_key_invalid", "api key expired", "api_key_expired")
 _NO_CREDIT = ("credit balance is too low", "billing_error", "credits are depleted")
 _PER_DAY = "perday"
+_IS_STATUS = re.compile(r"[45][0-9]{2}")
 _DELAY = re.compile(r"(\d+(?:\.\d+)?)s")
 
 
@@ -57,11 +58,13 @@ def failed(where: Where, status: int, body: str, headers: Mapping[str, str]) -> 
 def failed_inside(where: Where, error: object) -> ModelError:
     """The error for a failure that a server reported in an answer that had begun as a good one."""
     fields = error if isinstance(error, Mapping) else {}
-    code = fields.get("code")
-    status = code if isinstance(code, int) and 400 <= code <= 599 else None
-    for name in ("type", "status"):
-        status = status or _STATUS.get(str(fields.get(name)).lower())
-    return failed(where, status or 500, json.dumps({"error": error}, default=str), {})
+    said = [fields.get(name) for name in ("code", "type", "status")]
+    status = next((found for each in said if (found := _status(each))), 500)
+    try:
+        body = json.dumps({"error": error}, default=str)
+    except (ValueError, RecursionError):
+        body = ""
+    return failed(where, status, body, {})
 
 
 def not_json(where: Where, body: str, *, streams: bool) -> ReplyBroken:
@@ -97,6 +100,16 @@ def _known(where: Where, status: int, words: str, said: str) -> ModelError | Non
             "Send less, or use a model with a larger window."
         )
     return None
+
+
+def _status(code: object) -> int | None:
+    """The status that a code means, as a number or in words."""
+    if isinstance(code, float) and code.is_integer():
+        code = int(code)
+    if not isinstance(code, int | str):
+        return None
+    words = str(code).strip().lower()
+    return int(words) if _IS_STATUS.fullmatch(words) else _STATUS.get(words)
 
 
 def _delay(data: Any) -> float | None:

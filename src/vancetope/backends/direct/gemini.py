@@ -5,10 +5,14 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+import logging
 import re
-from collections.abc import Mapping, Sequence
+import ssl
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from threading import get_ident
 from typing import Any
 
 from vancetope.backends.base import Request
@@ -26,11 +30,11 @@ UNNAMED = "_unnamed_"
 
 ROOM = 1024  # tokens that a budget for thinking leaves for the answer
 LEAST = 128  # the smallest budget that every model takes which thinks
-GOES_ON = "CONTINUATION"  # the library asks for the rest by itself
 
 _FINISH = {
     "STOP": Finish.STOP,
     "MAX_TOKENS": Finish.LENGTH,
+    "CONTINUATION": Finish.LENGTH,
     "SAFETY": Finish.CONTENT_FILTER,
     "RECITATION": Finish.CONTENT_FILTER,
     "LANGUAGE": Finish.CONTENT_FILTER,
@@ -72,8 +76,8 @@ class Gemini:
         from pydantic_ai.models.google import GoogleModel
         from pydantic_ai.providers.google import GoogleProvider
 
-        options = HttpOptions(base_url=PLACE, httpx_async_client=client())
-        provider = GoogleProvider(client=Client(vertexai=False, api_key="none", http_options=options))
+        with _unsaid():
+            provider = GoogleProvider(client=Client(vertexai=False, api_key="none", http_options=_options(HttpOptions)))
         return Layer(provider, partial(_made, GoogleModel), {})
 
     def headers(self, key: str, made: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
@@ -185,6 +189,36 @@ def _made(make: Any, name: str, thinking: Thinking | None, provider: Any) -> Any
     return model
 
 
+def _options(make: Any) -> Any:
+    """The vendor's options, with all that it would otherwise make by the machine's certificates and proxies."""
+    from httpx2 import Client
+
+    none = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    return make(
+        base_url=PLACE,
+        httpx_client=Client(verify=none, trust_env=False),
+        httpx_async_client=client(),
+        client_args={"verify": none},
+        async_client_args={"verify": none, "ssl": none},
+    )
+
+
+@contextmanager
+def _unsaid() -> Iterator[None]:
+    """Within, the vendor's client says nothing in this thread: it warns of which key of the environment it takes, and
+    takes none."""
+    here, log = get_ident(), logging.getLogger("google_genai._api_client")
+
+    def is_anothers(record: logging.LogRecord) -> bool:
+        return record.thread != here
+
+    log.addFilter(is_anothers)
+    try:
+        yield
+    finally:
+        log.removeFilter(is_anothers)
+
+
 def _spelt(fields: Mapping[str, Any]) -> dict[str, Any]:
     """The object with the names of its own members as the API spells them."""
     return {re.sub(r"_([a-z])", lambda found: found[1].upper(), name): value for name, value in fields.items()}
@@ -202,7 +236,7 @@ def _chunk(data: Mapping[str, Any], notes: Notes) -> dict[str, Any]:
     """An answer, or a piece of one, without what the library would stumble over: it checks every member."""
     notes.model = text(data.get("modelVersion")) or notes.model
     notes.blocked = text(record(data.get("promptFeedback")).get("blockReason")) or notes.blocked
-    notes.usage |= {name: value for name, value in record(data.get("usageMetadata")).items() if value is not None}
+    notes.count(data.get("usageMetadata"))
     candidates = data.get("candidates")
     first = record(candidates[0]) if isinstance(candidates, list) and candidates else {}
     notes.finish = text(first.get("finishReason")) or notes.finish
@@ -210,9 +244,9 @@ def _chunk(data: Mapping[str, Any], notes: Notes) -> dict[str, Any]:
     found = [made for each in parts if (made := _part(each, notes))] if isinstance(parts, list) else []
     candidate: dict[str, Any] = {"content": {"role": "model", "parts": found}}
     if first.get("finishReason"):
-        candidate["finishReason"] = notes.finish if notes.finish in (*_FINISH, GOES_ON) else "OTHER"
-    if token := text(first.get("continuationToken")):
-        candidate["continuationToken"] = token
+        # Left to itself the vendor's client would ask for the rest, unbounded and unseen.
+        known = notes.finish in _FINISH and notes.finish != "CONTINUATION"
+        candidate["finishReason"] = notes.finish if known else "OTHER"
     return {"candidates": [candidate], "modelVersion": notes.model or None}
 
 

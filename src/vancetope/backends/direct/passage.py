@@ -24,12 +24,13 @@ from vancetope.backends.openai.client import (
     STREAM_BEGINS,
 )
 from vancetope.backends.openai.course import AFTER_DONE, AFTER_FINISH
-from vancetope.backends.openai.failures import Where, broken, lost
+from vancetope.backends.openai.failures import Where, broken, lost, said_in
 from vancetope.backends.openai.mask import mask
 from vancetope.backends.openai.pool import Origin, Pool
 from vancetope.backends.openai.sse import DONE, EventReader, values
 from vancetope.backends.openai.wire import encoded
 from vancetope.backends.resilience import Course
+from vancetope.errors import ConfigError, ModelError, VancetopeError
 
 MARGIN = 0.05  # seconds before the deadline in which a reply that is whole is given
 
@@ -84,8 +85,8 @@ class Passage:
     async def _sent(self, made: Any) -> Any:
         from httpx2 import Response
 
-        self.notes = self.notes.going_on()
-        content = self._content(json.loads(await made.aread()))
+        self.notes = Notes()
+        content = self._built(json.loads(await made.aread()))
         await self.aclose()
         self.course.sends()
         if self.shows:
@@ -100,6 +101,18 @@ class Passage:
             return Response(200, headers={"content-type": "text/event-stream"}, content=self._stream(response))
         whole = self._whole(await self._text(_capped(response, self.where)), self.dialect.answer)
         return Response(200, headers={"content-type": "application/json"}, content=json.dumps(whole).encode())
+
+    def _built(self, body: dict[str, Any]) -> bytes:
+        try:
+            return self._content(body)
+        except VancetopeError:
+            raise
+        except Exception as error:
+            problem = ConfigError(f"the request to {self.where} cannot be built: {self._words(error)}")
+        raise problem
+
+    def _words(self, error: Exception) -> str:
+        return said_in(None, str(error) or type(error).__name__, self.where.secrets)
 
     def _content(self, body: dict[str, Any]) -> bytes:
         """The body as it goes out: what the library wrote, what it has no word for, the past, and the caller's own."""
@@ -146,6 +159,8 @@ class Passage:
             problem = failed_inside(self.where, failure.error)
         except NoReply as reason:
             problem = broken(self.where, f"answers with JSON that is no reply: {reason}. Check the base URL.")
+        except Exception as error:
+            problem = self._unreadable(error)
         raise problem
 
     async def _stream(self, response: httpx.Response) -> AsyncGenerator[bytes]:
@@ -184,15 +199,20 @@ class Passage:
         """The blocks of a stream as long as it may be silent, and a null at its end. What fails behind the finish costs
         nothing: the reply is whole."""
         block: bytes | None = head
+        now = asyncio.get_running_loop().time
+        ends: list[float] = []  # when it is over, whatever comes: by the finish, and by the end mark
         while block is not None:
             yield block
             left = self.course.left
             if self.clock is not None:
-                now = asyncio.get_running_loop().time()
-                self.clock.reschedule(now + min(left, self.idle_timeout))
+                self.clock.reschedule(now() + min(left, self.idle_timeout))
+            if self.notes.complete and not ends:
+                ends.append(now() + AFTER_FINISH)
+            if self.notes.done and len(ends) < 2:
+                ends.append(now() + AFTER_DONE)
             try:
-                if self.notes.complete:
-                    async with asyncio.timeout(min(AFTER_DONE if self.notes.done else AFTER_FINISH, left - MARGIN)):
+                if ends:
+                    async with asyncio.timeout_at(min(*ends, now() + left - MARGIN)):
                         block = await anext(blocks, None)
                 else:
                     block = await anext(blocks, None)
@@ -221,10 +241,16 @@ class Passage:
             except Failure as failure:
                 if not self.notes.complete:
                     raise failed_inside(self.where, failure.error) from None
+            except Exception as error:
+                raise self._unreadable(error) from None
         return events
 
+    def _unreadable(self, error: Exception) -> ModelError:
+        return broken(self.where, f"sent a reply that cannot be read: {self._words(error)}.")
+
     async def _text(self, blocks: AsyncIterator[bytes], head: bytes = b"") -> str:
-        return b"".join([head, *[block async for block in blocks]]).decode("utf-8", "replace")
+        whole = b"".join([head, *[block async for block in blocks]])
+        return whole.removeprefix(BOM_UTF8).decode("utf-8", "replace")
 
 
 def written_event(event: Event) -> bytes:
@@ -253,4 +279,4 @@ async def _beginning(response: httpx.Response) -> str:
                 break
     except httpx.RequestError:
         pass
-    return read[: LARGEST_FAILURE + LARGEST_SECRET].decode("utf-8", "replace")
+    return read[: LARGEST_FAILURE + LARGEST_SECRET].removeprefix(BOM_UTF8).decode("utf-8", "replace")

@@ -69,7 +69,7 @@ def reply_of(
         calls=calls,
         thinking=thinking,
         finish=finish,
-        usage=dialect.usage(notes.counts, characters, made),
+        usage=dialect.usage(notes.usage, characters, made),
         end_turn=end_turn,
         requests=requests,
         limit=limit,

@@ -25,7 +25,8 @@ _MODEL: Literal["model"] = "model"
 _USER: Literal["user"] = "user"
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 _NOT_IN_NAME = re.compile(r"[^A-Za-z0-9_-]")
-_DATA = re.compile(r"data:([\w.+-]+/[\w.+-]+)?((?:;[\w.=+-]+)*?)(;base64)?,(.*)", re.DOTALL | re.IGNORECASE)
+_MEDIA_TYPE = re.compile(r"[\w.+-]+/[\w.+-]+", re.ASCII)
+_BLANK = re.compile(rb"\s+")
 _IMAGES = {"png": "image/png", "gif": "image/gif", "webp": "image/webp", "heic": "image/heic", "heif": "image/heif"}
 _TEXTS = frozenset(
     {"application/json", "application/xml", "application/yaml", "application/x-yaml", "application/toml"}
@@ -122,27 +123,44 @@ def _image(url: str, kind: Kind) -> Any:
 
 
 def _data(url: str) -> tuple[str, bytes]:
-    found = _DATA.fullmatch(url)
-    if not found:
+    head, comma, said = url[len("data:") :].partition(",")
+    media_type, *parameters = (each.strip().lower() for each in head.split(";"))
+    if not comma or (media_type and not _MEDIA_TYPE.fullmatch(media_type)):
         raise ConfigError("an image's data URL is none: it looks like data:image/png;base64,iVBORw0...")
-    encoded = unquote_to_bytes(found[4])
-    return found[1] or "image/png", _decoded(encoded, "an image") if found[3] else encoded
+    data = unquote_to_bytes(whole_characters(said))
+    return media_type or "image/png", _decoded(data, "an image") if "base64" in parameters else data
 
 
 def _file(file: File, kind: Kind) -> Any:
     from pydantic_ai.messages import BinaryContent
 
-    data, media_type = _decoded(file.data, f"the file {file.name!r}"), file.media_type.partition(";")[0].strip().lower()
+    media_type, *parameters = (each.strip() for each in file.media_type.split(";"))
+    data, media_type = _decoded(file.data, f"the file {file.name!r}"), media_type.lower()
+    if media_type.startswith("text/") or media_type in _TEXTS:
+        data = _in_utf8(data, parameters, file.name)
     if kind == "anthropic" and not media_type.startswith("image/") and media_type != "application/pdf":
         if not media_type.startswith("text/") and media_type not in _TEXTS:
             raise ConfigError(f"the file {file.name!r} is {media_type}; anthropic takes images, PDF and text")
-        data, media_type = data.decode("utf-8", "replace").encode(), "text/plain"
+        media_type = "text/plain"
     return BinaryContent(data, media_type=media_type)
+
+
+def _in_utf8(data: bytes, parameters: Iterable[str], name: str) -> bytes:
+    """A text as the APIs read it, from the character set that its media type names."""
+    named = {key.strip().lower(): value.strip(" \"'") for key, _, value in (each.partition("=") for each in parameters)}
+    charset = named.get("charset") or "utf-8"
+    try:
+        return data.decode(charset, "replace").encode("utf-8", "replace")
+    except (LookupError, UnicodeError, ValueError):
+        raise ConfigError(
+            f"the file {name!r} cannot be read in the character set {charset!r} of its media type"
+        ) from None
 
 
 def _decoded(data: str | bytes, what: str) -> bytes:
     try:
-        return base64.b64decode(data, validate=True)
+        written = _BLANK.sub(b"", data.encode() if isinstance(data, str) else data)
+        return base64.b64decode(written + b"=" * (-len(written) % 4), validate=True)
     except (binascii.Error, ValueError):
         raise ConfigError(f"{what} is no base64") from None
 

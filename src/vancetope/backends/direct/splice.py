@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
+from threading import Lock
 from typing import Any
 
 from vancetope.backends.direct.speech import Spoken, Turn, turns_of
@@ -55,6 +56,7 @@ class Written:
     def __init__(self, most: int = MOST) -> None:
         self._most = most
         self._kept: OrderedDict[tuple[str, Spoken], list[_Conversation]] = OrderedDict()
+        self._lock = Lock()  # event loops of several threads may be at it at once
 
     def plan(self, model: str, messages: tuple[Spoken, ...]) -> Plan:
         """What the library has to write of this conversation."""
@@ -72,17 +74,17 @@ class Written:
         """Remember a conversation as it was written, in the place of those that it continues."""
         key = (plan.model, plan.messages[0])
         made = _Conversation(plan.messages, tuple(turns), plan.starts, sum(map(len, turns)))
-        before = self._kept.pop(key, [])
-        others = [each for each in before if each.shared(plan.messages) < len(each.turns) - 1]
-        self._kept[key] = [*others[1 - ALIKE :], made]
-        # Counted anew each time: several event loops may be at it at once, and nothing here may go wrong for it.
-        sizes = [(each, sum(one.size for one in alike)) for each, alike in list(self._kept.items())]
-        over = sum(size for _, size in sizes) - self._most
-        for each, size in sizes:
-            if over <= 0:
-                break
-            self._kept.pop(each, None)
-            over -= size
+        with self._lock:
+            before = self._kept.pop(key, [])
+            others = [each for each in before if each.shared(plan.messages) < len(each.turns) - 1]
+            self._kept[key] = [*others[1 - ALIKE :], made]
+            sizes = [(each, sum(one.size for one in alike)) for each, alike in self._kept.items()]
+            over = sum(size for _, size in sizes) - self._most
+            for each, size in sizes:
+                if over <= 0:
+                    break
+                del self._kept[each]
+                over -= size
 
 
 def spliced(plan: Plan, made: Sequence[Any], model_role: str, written: Written) -> list[bytes]:
