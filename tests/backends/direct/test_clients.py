@@ -136,7 +136,8 @@ seen = []
 
 class Watch:
     def find_spec(self, name, *more):
-        if threading.current_thread() is threading.main_thread():
+        own = name.partition(".")[0] in sys.stdlib_module_names  # small ones, of asyncio itself
+        if threading.current_thread() is threading.main_thread() and not own:
             seen.append(name)
 
 async def main(url):
