@@ -132,14 +132,14 @@ async def read(kind: Kind, notes: Notes, whole: Mapping[str, Any] | None, events
     )
     held = PASSAGE.set(stage)
     try:
-        said = spoken(Written().plan("fuzz", request.messages).fresh, kind, dialect.system)
+        said = spoken(Written().plan("fuzz", request.messages).fresh, kind, dialect.system, "fuzz")
         given = await response(model, said, request, dialect, None if whole is not None else lambda piece: None)
     finally:
         PASSAGE.reset(held)
     pieces, parts = parts_in(given)
     calls = calls_in(pieces, parts, dialect, notes)
     dialect.told(pieces, calls, notes)
-    return reply_of(pieces, calls, dialect, notes, characters=100, limit=None, requests=1)
+    return reply_of(pieces, calls, dialect, notes, model="fuzz", characters=100, limit=None, requests=1)
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -412,6 +412,70 @@ async def test_a_later_zero_takes_no_count_back() -> None:
 
 @BOTH
 @WAYS
+async def test_line_ends_of_unicode_are_part_of_the_text(kind: Kind, streams: bool) -> None:
+    said = "a\u2028b\u2029c\x85d\x0be"
+    call = Said(name="get_time", arguments={"city": said}, id="1")
+    reply = await reply_to(kind, Said(said), call, streams=streams)
+    assert (reply.text, json.loads(reply.calls[0].arguments)) == (said, {"city": said})
+
+
+@BOTH
+async def test_what_a_model_signed_goes_to_no_other(kind: Kind) -> None:
+    parts = (Said(thinking="It wants", signature="c2ln"), replace(CALL, signature="Y2FsbA=="))
+    first = await reply_to(kind, *parts)
+    again = Assistant("", (Call("c00100000", "get_time", "{}"),), first.carried)
+    other = {"anthropic": "claude-opus-4-8", "gemini": "gemini-3.7-flash"}[kind]
+    async with serving(given(kind, HELLO)) as server:
+        await replied(kind, server, asked(kind, User("x"), again, result(), model=other, thinking="low"))
+        assert first.carried
+        assert "c2ln" not in server.asked[0].text
+        assert "Y2FsbA==" not in server.asked[0].text
+
+
+def begun(index: int, given: Any) -> str:
+    return event("content_block_start", index=index, content_block={**BLOCK, "input": given})
+
+
+def more(index: int, text: str) -> str:
+    return event("content_block_delta", index=index, delta={"type": "input_json_delta", "partial_json": text})
+
+
+def ended(index: int) -> str:
+    return event("content_block_stop", index=index)
+
+
+BLOCK = {"type": "tool_use", "id": "1", "name": "f", "input": {}}
+ODD_STREAMS = [
+    ((begun(0, ""), more(0, '{"i":20}'), ended(0)), ['{"i":20}']),
+    ((begun(0, {"i": 6}),), ['{"i": 6}']),
+    ((begun(0, {}), more(0, '{"i":1}'), ended(0), begun(0, {}), more(0, '{"i":2}'), ended(0)), ['{"i":1}', '{"i":2}']),
+    ((begun(0, {"i": 1}), begun(0, {}), more(0, '{"i":2}')), ['{"i": 1}', '{"i":2}']),
+    ((begun(0, {}), begun(1, {}), more(0, '{"i":1}'), more(1, '{"i":2}')), ['{"i":1}', '{"i":2}']),
+]
+
+
+@pytest.mark.parametrize("marked", [True, False])
+@pytest.mark.parametrize(("sent", "arguments"), ODD_STREAMS)
+async def test_calls_of_odd_streams_keep_their_arguments(sent: Any, arguments: list[str], marked: bool) -> None:
+    start = event("message_start", message=spoken("anthropic", finish=None))
+    text = event("content_block_start", index=0, content_block={"type": "text", "text": "Hello"}) + ended(0)
+    ends = event("message_delta", delta={"stop_reason": "tool_use"}, usage={})
+    async with serving(stream(start, text, *sent, ends, event("message_stop") if marked else "")) as server:
+        reply = await replied("anthropic", server, streams=True)
+        assert (reply.text, [each.arguments for each in reply.calls]) == ("Hello", arguments)
+
+
+async def test_arguments_that_gemini_gives_in_pieces_are_not_whole() -> None:
+    part = {"functionCall": {"name": "f", "willContinue": True, "partialArgs": [{"jsonPath": "$.i", "numberValue": 1}]}}
+    whole = spoken("gemini", HELLO)
+    whole["candidates"][0]["content"]["parts"].append(part)
+    async with serving(answer(whole)) as server:
+        reply = await replied("gemini", server)
+        assert json.loads(reply.calls[0].arguments) == part["functionCall"]["partialArgs"]
+
+
+@BOTH
+@WAYS
 async def test_a_byte_order_mark_before_an_answer_is_no_part_of_it(kind: Kind, streams: bool) -> None:
     body = b"\xef\xbb\xbf" + json.dumps(spoken(kind, HELLO)).encode()
     head = f"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n".encode()

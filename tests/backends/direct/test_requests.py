@@ -130,14 +130,13 @@ async def test_a_budget_for_thinking_makes_way_for_a_forced_call_and_for_the_ans
     assert "temperature" not in free
 
 
-THOUGHT = written("anthropic", [Piece("thinking", "hm", 0, "c2ln"), Piece("call")])
+FIXED = "claude-haiku-4-5"
+THOUGHT = written("anthropic", FIXED, [Piece("thinking", "hm", 0, "c2ln"), Piece("call")])
 
 
 async def fixed(*messages: User | Assistant | Result, **more: Any) -> Any:
     """A request to a model that thinks with a fixed budget."""
-    return await body_of(
-        "anthropic", asked("anthropic", *messages, **{"model": "claude-haiku-4-5", "thinking": "low"} | more)
-    )
+    return await body_of("anthropic", asked("anthropic", *messages, **{"model": FIXED, "thinking": "low"} | more))
 
 
 async def test_a_budget_for_thinking_makes_way_where_the_last_calls_were_made_without_thinking() -> None:
@@ -155,19 +154,46 @@ async def test_a_budget_for_thinking_makes_way_where_the_last_calls_were_made_wi
 
 @pytest.mark.parametrize("more", [{"choice": "respond", "tools": TOOLS}, {"thinking": None}, {"thinking": "off"}])
 async def test_a_request_without_thinking_brings_none_back(more: Any) -> None:
-    carried = written(
-        "anthropic", [*[Piece("thinking", "hm", 0, "c2ln"), Piece("redacted", "", 0, "cmVk")], Piece("call")]
-    )
-    thought = (User("x"), Assistant("", (called(),), carried), result())
-    body = await fixed(*thought, **more)
-    assert body.get("thinking", {}).get("type") != "enabled"
+    pieces = [Piece("thinking", "hm", 0, "c2ln"), Piece("redacted", "", 0, "cmVk"), Piece("call")]
+
+    async def kinds(model: str) -> tuple[Any, list[str]]:
+        thought = Assistant("", (called(),), written("anthropic", model, pieces))
+        body = await fixed(User("x"), thought, result(), model=model, **more)
+        return body.get("thinking", {}).get("type"), [each["type"] for each in body["messages"][1]["content"]]
+
+    thinking, left = await kinds(FIXED)
+    assert thinking != "enabled"
+    assert left == ["tool_use"]
+    assert (await kinds("claude-opus-5-5"))[1] == ["thinking", "redacted_thinking", "tool_use"]
+
+
+async def test_thinking_between_tools_may_be_left_out_by_the_server_too() -> None:
+    model = "claude-sonnet-5-5"
+    carried = written("anthropic", model, [Piece("thinking", "hm", 0, "c2ln"), Piece("call")])
+    async with serving(given("anthropic", HELLO)) as server:
+        told = (User("x"), Assistant("", (called(),), carried), result())
+        await replied("anthropic", server, asked("anthropic", *told, model=model, thinking="off"))
+        thinking = {"type": "between_tools", "block_binding": {"prefix_mismatch_behavior": "drop_block"}}
+        assert server.asked[0].body["thinking"] == thinking
+        assert server.asked[0].headers["anthropic-beta"] == "thinking-binding-controls-2026-08-01"
+
+
+async def test_thinking_that_cannot_be_written_as_it_was_signed_is_left_out() -> None:
+    carried = written("anthropic", FIXED, [Piece("thinking", "hm \ud83d", 0, "c2ln"), Piece("call")])
+    body = await fixed(User("x"), Assistant("", (called(),), carried), result())
     assert [each["type"] for each in body["messages"][1]["content"]] == ["tool_use"]
-    kept = await fixed(*thought, model="claude-opus-5-5", **more)
-    assert [each["type"] for each in kept["messages"][1]["content"]] == ["thinking", "redacted_thinking", "tool_use"]
+
+
+async def test_a_name_that_would_end_the_path_is_no_model() -> None:
+    async with serving(given("gemini", HELLO)) as server:
+        for name in ("a#b", "a?b=c"):
+            with pytest.raises(ConfigError, match="is no name of a model of gemini"):
+                await backend("gemini", server).complete(asked("gemini", model=name))
+        assert server.asked == []
 
 
 async def test_thinking_that_is_bound_to_its_request_may_be_left_out_by_the_server() -> None:
-    carried = written("anthropic", [Piece("thinking", "hm", 0, "c2ln")])
+    carried = written("anthropic", "claude-opus-5-5", [Piece("thinking", "hm", 0, "c2ln")])
     told = (User("x"), Assistant("", (called(),), carried), result())
     drop = {"type": "adaptive", "block_binding": {"prefix_mismatch_behavior": "drop_block"}}
     async with serving(given("anthropic", HELLO)) as server:

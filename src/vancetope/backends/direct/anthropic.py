@@ -95,7 +95,7 @@ class Anthropic:
             body["output_config"] = {**record(body.get("output_config")), **shape}
         if binds(request, model):
             body["thinking"] = {"type": "adaptive", **record(body.get("thinking"))}
-            if body["thinking"]["type"] == "adaptive":
+            if body["thinking"]["type"] != "disabled":
                 body["thinking"]["block_binding"] = {"prefix_mismatch_behavior": "drop_block"}
         fit(body, request.settings.max_tokens, forced, messages)
         temperature = request.settings.temperature
@@ -181,20 +181,15 @@ class Anthropic:
             case "content_block_delta":
                 return _delta(fields, notes)
             case "content_block_stop":
-                index = _index(fields)
-                number, held = notes.open.pop(index, (0, []))
-                if held:
-                    notes.parsed.add(number)
-                return (
-                    *(_event("content_block_delta", index=index, delta=each) for each in held),
-                    _event(kind, index=index),
-                )
+                place = notes.places.pop(_index(fields), None)
+                return () if place is None else _closed(place, notes)
             case "message_delta":
                 _note(record(fields.get("delta")) | {"usage": fields.get("usage")}, notes)
                 notes.complete = notes.complete or bool(notes.finish)
+                return _all_closed(notes) if notes.complete else ()
             case "message_stop":
                 notes.complete = notes.done = True
-                return _ended(notes)
+                return (*_all_closed(notes), *_ended(notes))
         return ()
 
     def told(self, pieces: Sequence[Piece], calls: Sequence[Call], notes: Notes) -> dict[str, Any]:
@@ -340,24 +335,53 @@ def _taken_apart(block: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, 
 
 
 def _begun(fields: Mapping[str, Any], notes: Notes) -> Sequence[Event]:
-    index = _index(fields)
+    before = notes.places.get(_index(fields))
+    closed = () if before is None else _closed(before, notes)
+    # Numbered anew: there are servers for which every block is the first.
+    place = notes.places[_index(fields)] = notes.parts
+    notes.parts += 1
     begun, deltas = _taken_apart(_block(fields["content_block"], notes, whole=False))
-    start = _event("content_block_start", index=index, content_block=begun)
+    start = _event("content_block_start", index=place, content_block=begun)
     if begun["type"] == "tool_use":
         # Arguments that stand in the beginning count where none follow: some servers send them twice.
-        notes.open[index] = notes.calls - 1, deltas
-        return (start,)
-    return (start, *(_event("content_block_delta", index=index, delta=each) for each in deltas))
+        notes.open[place] = notes.calls - 1, deltas
+        return (*closed, start)
+    return (*closed, start, *(_event("content_block_delta", index=place, delta=each) for each in deltas))
+
+
+def _closed(place: int, notes: Notes) -> Sequence[Event]:
+    """The end of a block, with what stood in its beginning if nothing followed."""
+    number, held = notes.open.pop(place, (0, []))
+    if held:
+        notes.parsed.add(number)
+    return (
+        *(_event("content_block_delta", index=place, delta=each) for each in held),
+        _event("content_block_stop", index=place),
+    )
+
+
+def _all_closed(notes: Notes) -> Sequence[Event]:
+    places = list(notes.places.values())
+    notes.places.clear()
+    return [event for place in places for event in _closed(place, notes)]
 
 
 def _delta(fields: Mapping[str, Any], notes: Notes) -> Sequence[Event]:
-    index, delta = _index(fields), record(fields.get("delta"))
+    delta = record(fields.get("delta"))
     kind = text(delta.get("type"))
     if not (member := _DELTAS.get(kind)) or not (said := text(delta.get(member))):
         return ()
     if member == "partial_json":
-        if index not in notes.open:
+        place = notes.places.get(_index(fields), -1)
+        if place not in notes.open:
             return ()
-        notes.open[index] = notes.open[index][0], []
+        number = notes.open[place][0]
+        notes.odd.pop(number, None)
+        notes.open[place] = number, []
+    elif (index := _index(fields)) in notes.places:
+        place = notes.places[index]
+    else:
+        place = notes.places[index] = notes.parts
+        notes.parts += 1
     notes.characters += len(said)
-    return (_event("content_block_delta", index=index, delta={"type": kind, member: said}),)
+    return (_event("content_block_delta", index=place, delta={"type": kind, member: said}),)

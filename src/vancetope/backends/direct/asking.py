@@ -88,7 +88,7 @@ async def _staged(dialect: Dialect, model: Any, plan: Plan, request: Request, st
     stage = _Stage(dialect, streams)
     held = PASSAGE.set(stage)
     try:
-        said = spoken(plan.fresh, dialect.kind, dialect.system)
+        said = spoken(plan.fresh, dialect.kind, dialect.system, plan.model)
         await response(model, said, request, dialect, _unheard if streams else None)
     finally:
         PASSAGE.reset(held)

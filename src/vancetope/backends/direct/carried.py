@@ -25,23 +25,23 @@ class Piece:
     signature: str = ""
 
 
-def written(provider: str, pieces: Sequence[Piece]) -> str:
-    """The text to carry; empty where the provider signed nothing. The reply's own text is not said again in it, only
-    how long its parts are."""
+def written(provider: str, model: str, pieces: Sequence[Piece]) -> str:
+    """The text to carry, for this model only; empty where the provider signed nothing. The reply's own text is not said
+    again in it, only how long its parts are."""
     kept = [each for each in pieces if each.what in ("text", "call") or each.signature]
     if not any(each.signature for each in kept):
         return ""
     return json.dumps(
-        {"version": VERSION, "provider": provider, "parts": [_stored(each) for each in kept]},
+        {"version": VERSION, "provider": provider, "model": model, "parts": [_stored(each) for each in kept]},
         ensure_ascii=False,
         separators=(",", ":"),
     )
 
 
-def pieces_of(message: Assistant, provider: str) -> list[Piece]:
-    """The message part by part, in the order and with the signatures that were carried, if this provider carried any.
+def pieces_of(message: Assistant, provider: str, model: str) -> list[Piece]:
+    """The message part by part, in the order and with the signatures that were carried, if this model carried any.
     Where the message is no longer the reply it came as, the thinking comes first and calls keep their signatures."""
-    carried = _read(message.carried, provider)
+    carried = _read(message.carried, provider, model)
     plain = [Piece("text", message.text)] if message.text.strip() else []
     calls = [Piece("call", number=number) for number in range(len(message.calls))]
     if not carried:
@@ -79,13 +79,14 @@ def _stored(piece: Piece) -> dict[str, Any]:
     return {"what": piece.what, "text": piece.text, "signature": piece.signature}
 
 
-def _read(text: str, provider: str) -> list[dict[str, Any]]:
-    """The carried parts; none where the text is of another provider, of another version, or no text of ours."""
+def _read(text: str, provider: str, model: str) -> list[dict[str, Any]]:
+    """The carried parts; none where the text is of another model, of another version, or no text of ours."""
     try:
         data = json.loads(text) if text else None
     except (ValueError, RecursionError):
         return []
-    if not isinstance(data, dict) or data.get("version") != VERSION or data.get("provider") != provider:
+    head = {"version": VERSION, "provider": provider, "model": model}
+    if not isinstance(data, dict) or any(data.get(name) != value for name, value in head.items()):
         return []
     parts = data.get("parts")
     return parts if isinstance(parts, list) and all(map(_whole, parts)) else []

@@ -88,7 +88,7 @@ class Direct:
         where = Where(self.profile, self._origin.address, " ".join(request.model.split())[:100], self._secrets)
         course = Course(where, request.timeout, on_piece, request.on_send)
         model, plan = await self._prepared(plan, course)
-        said = spoken(plan.fresh, self._dialect.kind, self._dialect.system)
+        said = spoken(plan.fresh, self._dialect.kind, self._dialect.system, plan.model)
         once = partial(self._attempt, request, model, plan, said, where, course, on_piece is not None)
         return await persist(course, self._circuits.of(request.model), once, self._attempts)
 
@@ -193,6 +193,7 @@ class Direct:
             calls,
             self._dialect,
             notes,
+            model=passage.request.model,
             characters=passage.characters,
             limit=passage.limit,
             requests=passage.course.requests,

@@ -35,7 +35,8 @@ class Notes:
     `finish` is the server's own word, `blocked` its reason for not answering at all, `refusal` why the model refused.
     `usage` are the server's counts, `odd` the arguments that are no JSON object by the number of their call, as text,
     `parsed` the calls whose arguments the server gave as an object, not as the text that the model wrote.
-    `open` are calls that are still being written: their number, and what stands for them if nothing follows.
+    `places` are the parts of a stream that are being written, by the server's own number for them; `parts` is how many
+    there were. `open` are the calls among them: their number, and what stands for them if nothing follows.
     `complete`: the server said that it was through; `done`: nothing more can come. `characters` is how much came.
     """
 
@@ -48,7 +49,9 @@ class Notes:
     parsed: set[int] = field(default_factory=set)
     calls: int = 0
     begun: bool = False
-    open: dict[Any, tuple[int, list[dict[str, Any]]]] = field(default_factory=dict)
+    parts: int = 0
+    places: dict[int, int] = field(default_factory=dict)
+    open: dict[int, tuple[int, list[dict[str, Any]]]] = field(default_factory=dict)
     characters: int = 0
     complete: bool = False
     done: bool = False

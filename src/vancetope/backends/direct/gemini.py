@@ -22,6 +22,7 @@ from vancetope.backends.direct.extras import Kind, Layer, thinking_facts
 from vancetope.backends.direct.seat import PLACE, client
 from vancetope.backends.direct.spent import counted, estimated
 from vancetope.backends.openai.profiles import Profile
+from vancetope.errors import ConfigError
 from vancetope.messages import Call, Finish, Usage
 from vancetope.models.base import Thinking
 
@@ -177,6 +178,8 @@ class Gemini:
 
 
 def _made(make: Any, name: str, thinking: Thinking | None, provider: Any) -> Any:
+    if any(each in name for each in "?#"):  # it stands in the path of the request
+        raise ConfigError(f"{name!r} is no name of a model of gemini: no ? and no # can be in one")
     facts: dict[str, Any] = {
         "json_schema_transformer": None,
         "supports_tools": True,
@@ -267,7 +270,11 @@ def _part(part: object, notes: Notes) -> dict[str, Any]:
 
 
 def _call(call: Mapping[str, Any], notes: Notes) -> dict[str, Any]:
-    if not isinstance(given := call.get("args"), dict | None):
+    given = call.get("args")
+    if call.get("willContinue") or call.get("partialArgs"):
+        # In pieces, which come only where a caller asked for them: no whole arguments, not to be run.
+        notes.odd[notes.calls] = json.dumps(call.get("partialArgs"), ensure_ascii=False)
+    elif not isinstance(given, dict | None):
         notes.odd[notes.calls] = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
     else:
         notes.parsed.add(notes.calls)

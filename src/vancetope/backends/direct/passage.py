@@ -32,6 +32,9 @@ from vancetope.backends.openai.wire import encoded
 from vancetope.backends.resilience import Course
 from vancetope.errors import ConfigError, ModelError, VancetopeError
 
+# Of Unicode, beside those that JSON escapes anyway: the libraries would end a line there.
+LINE_ENDS = {0x85: "\\u0085", 0x2028: "\\u2028", 0x2029: "\\u2029"}
+
 MARGIN = 0.05  # seconds before the deadline in which a reply that is whole is given
 
 
@@ -257,7 +260,8 @@ def written_event(event: Event) -> bytes:
     """An event as it goes over the wire."""
     name, data = event
     head = f"event: {name}\n" if name else ""
-    return f"{head}data: {json.dumps(data, ensure_ascii=False)}\n\n".encode("utf-8", "replace")
+    told = json.dumps(data, ensure_ascii=False).translate(LINE_ENDS)
+    return f"{head}data: {told}\n\n".encode("utf-8", "replace")
 
 
 async def _capped(response: httpx.Response, where: Where) -> AsyncGenerator[bytes]:

@@ -53,11 +53,13 @@ def reply_of(
     dialect: Dialect,
     notes: Notes,
     *,
+    model: str,
     characters: int,
     limit: int | None,
     requests: int,
 ) -> Reply:
-    """The reply. `characters` is the length of the request, for the guess where the server does not count."""
+    """The reply of this model. `characters` is the length of the request, for the guess where the server does not
+    count."""
     text = "".join(each.text for each in pieces if each.what == "text")
     thinking = "".join(each.text for each in pieces if each.what == "thinking")
     finish, end_turn = dialect.finish(notes, bool(calls))
@@ -74,7 +76,7 @@ def reply_of(
         requests=requests,
         limit=limit,
         model=notes.model,
-        carried=written(dialect.kind, pieces),
+        carried=written(dialect.kind, model, pieces),
     )
 
 

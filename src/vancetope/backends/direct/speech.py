@@ -64,8 +64,9 @@ def turns_of(messages: Iterable[Spoken]) -> tuple[list[Turn], list[int]]:
     return turns, starts
 
 
-def spoken(turns: Sequence[Turn], kind: Kind, system: str) -> list[Any]:
-    """The turns as the library's messages, one each. `system` is the library's name of the provider. Raises
+def spoken(turns: Sequence[Turn], kind: Kind, system: str, model: str) -> list[Any]:
+    """The turns as the library's messages, one each. `system` is the library's name of the provider, `model` the
+    one that is asked. Raises
     `ConfigError` for a file or an image that cannot be sent."""
     from pydantic_ai.messages import ModelRequest, ModelResponse
 
@@ -74,7 +75,7 @@ def spoken(turns: Sequence[Turn], kind: Kind, system: str) -> list[Any]:
         if turn.side == "user":
             made.append(ModelRequest(parts=[_said(each, kind) for each in turn.messages]))
         else:
-            parts = [part for each in turn.messages for part in _answered(each, kind, system)]
+            parts = [part for each in turn.messages for part in _answered(each, kind, system, model)]
             made.append(ModelResponse(parts=parts, provider_name=system))
     return made
 
@@ -165,15 +166,17 @@ def _decoded(data: str | bytes, what: str) -> bytes:
         raise ConfigError(f"{what} is no base64") from None
 
 
-def _answered(message: Spoken, kind: Kind, system: str) -> Iterator[Any]:
+def _answered(message: Spoken, kind: Kind, system: str, model: str) -> Iterator[Any]:
     from pydantic_ai.messages import TextPart, ThinkingPart, ToolCallPart
 
     assert isinstance(message, Assistant)
-    for piece in pieces_of(message, kind):
+    for piece in pieces_of(message, kind, model):
         signed: Any = {"provider_name": system} if piece.signature else {}
         if piece.signature and kind == "gemini":
             signed["provider_details"] = {"thought_signature": piece.signature}
         match piece.what:
+            case "thinking" if piece.text != whole_characters(piece.text):
+                pass  # neither can it be written as it was signed, nor is it taken otherwise
             case "text":
                 yield TextPart(whole_characters(piece.text), **signed)
             case "call":
