@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from email.utils import format_datetime
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vancetope.backends.openai import waiting
 from vancetope.backends.openai.waiting import LONGEST_RESET, retry_after
 
-NOW = datetime.now(UTC)
+NOW = datetime(2026, 5, 4, 12, 30, 15, 250_000, UTC)
 SOON = NOW + timedelta(seconds=30)
+
+
+class Stopped(datetime):
+    """A clock that stands still: these tests run long after they were collected."""
+
+    @classmethod
+    def now(cls, tz: tzinfo | None = None) -> Stopped:
+        return cls.fromtimestamp(NOW.timestamp(), tz)
+
+
+@pytest.fixture(autouse=True)
+def stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(waiting, "datetime", Stopped)
 
 
 @pytest.mark.parametrize(

@@ -156,7 +156,7 @@ async def test_a_money_budget_with_an_unknown_price_is_refused_before_anything_i
     with pytest.raises(ConfigError, match=rf"the price of case:dear is not known.*budgets\.{scope}\.dollars"):
         await api.ask("Hi", model=backend, settings={"budgets": {scope: {"dollars": 1}}})
     assert backend.requests == []
-    turn = await api.ask("Hi", model=backend, settings={"budgets": {scope: {"tokens": 100_000}}})
+    turn, _ = await turn_of(backend, MemoryLedger(), settings={"budgets": {scope: {"tokens": 100_000}}})
     assert (turn.outcome, turn.cost) == (Outcome.RESPOND, None)
 
 
