@@ -36,7 +36,7 @@ run: $(READY) ## start vancetope: a chat, or make run ARGS='ask "What time is it
 	@$(BIN)/vancetope $(if $(value ARGS),$(value ARGS),chat)
 
 test: $(READY) ## every test, offline; make test ARGS='tests/test_shape.py -x' for some
-	@PYTHONPATH=tests/guard $(BIN)/python -m pytest $(value ARGS)
+	@PYTHONPATH=tests/guard $(BIN)/python -m pytest $(if $(value ARGS),$(value ARGS),-n 2 --dist worksteal)
 
 check: $(READY) ## lint, format, types, generated documents
 	@$(BIN)/ruff check .
