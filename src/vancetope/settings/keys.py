@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from vancetope.settings.kinds import Kind, folder, hosts, number, one_of, text, url, whole, yes_or_no
@@ -33,7 +34,12 @@ class Key:
     @property
     def variable(self) -> str:
         """The variable of the environment that says it: VANCETOPE_TURN_END for `turnEnd`."""
-        return PREFIX + re.sub(r"(?=[A-Z])", "_", self.name).replace(".", "_").upper()
+        return _variable(self.name)
+
+
+@cache
+def _variable(name: str) -> str:
+    return PREFIX + re.sub(r"(?=[A-Z])", "_", name).replace(".", "_").upper()
 
 
 def _budgets() -> tuple[Key, ...]:
