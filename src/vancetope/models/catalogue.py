@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from importlib.resources import files
 from pathlib import Path
@@ -18,6 +18,8 @@ from vancetope.strict_yaml import read
 FILE = "ai-models.yaml"
 _LONG = frozenset({"long_price", "long_from"})
 
+MOST_FOUND = 1_000  # models whose facts are kept put together
+
 State: TypeAlias = tuple[Path, int, int]  # a file, when it was changed last (nanoseconds), its size
 
 
@@ -28,10 +30,19 @@ class Catalogue:
 
     layers: tuple[Layer, ...]
     aliases: Mapping[str, Alias]
+    _found: dict[tuple[str, ...], ModelInfo] = field(default_factory=dict, compare=False, repr=False)
 
     def lookup(self, provider: str, name: str, server: str | None = None) -> ModelInfo:
         """What is known of a model, safe defaults for the rest. `server` is the name of the server in the settings that
         it is on, if it is on one: entries may be about it too, and the model bears its name."""
+        key = (provider, name, server or "")
+        if (found := self._found.get(key)) is None:
+            if len(self._found) >= MOST_FOUND:
+                self._found.clear()
+            found = self._found[key] = self._looked_up(provider, name, server)
+        return found
+
+    def _looked_up(self, provider: str, name: str, server: str | None) -> ModelInfo:
         names = [f"{each}:{name}" for each in (provider, server) if each]
         fields: dict[str, Any] = {}
         known = False
@@ -47,7 +58,8 @@ class Catalogue:
         return tuple(dict.fromkeys(name for layer in reversed(self.layers) for name in layer.names(provider)))
 
     def routes(self, name: str, servers: Collection[str] = ()) -> tuple[Route, ...]:
-        """The same with the way to each."""
+        """The models behind an alias in their order, with the way to each; the name alone where it is none. Raises
+        `ConfigError` where the aliases lead back to one of themselves, or to what there is not."""
         return routes(name, usable(self.aliases, servers), servers)
 
 

@@ -31,6 +31,7 @@ Wire = Callable[[str, Any], None]
 LARGEST_ANSWER = 32 * 1024 * 1024  # bytes
 LARGEST_FAILURE = 64 * 1024  # characters shown of an answer that is an error
 LARGEST_SECRET = 16 * 1024  # bytes read beyond, so that no secret is cut before it is masked
+MOST_URLS = 100  # that are kept parsed: some servers have one for each model
 STREAM_BEGINS = (b"data:", b":", b"event:", b"id:", b"retry:", b"error:")
 ENOUGH = 9  # bytes that tell a stream from JSON, a byte order mark before them included
 
@@ -74,6 +75,7 @@ class OpenAICompatible:
         self._attempts = attempts
         self._idle_timeout = idle_timeout
         self._circuits = Circuits()
+        self._urls: dict[str, httpx.URL] = {}
         self._pools = Pools(self._origin, max_connections, per_model_limit)
 
     async def complete(self, request: Request, on_piece: OnPiece | None = None) -> Reply:
@@ -127,8 +129,7 @@ class OpenAICompatible:
             async with clock, pool.slots(model):
                 course.sends()
                 self._show("request", written.body)
-                url = self._origin.url(chat_path(self.profile, self._origin.prefix, model))
-                request = self._request("POST", url, written.content)
+                request = self._request("POST", self._chat(model), written.content)
                 async with self._answer(pool, request, course) as blocks:
                     return await self._read(blocks, written, course, clock)
         except TimeoutError:
@@ -225,6 +226,14 @@ class OpenAICompatible:
     def _request(self, method: str, url: httpx.URL, content: bytes = b"") -> httpx.Request:
         extensions = self._origin.extensions()
         return httpx.Request(method, url, headers=self._headers, content=content, extensions=extensions)
+
+    def _chat(self, model: str) -> httpx.URL:
+        path = chat_path(self.profile, self._origin.prefix, model)
+        if (url := self._urls.get(path)) is None:
+            if len(self._urls) >= MOST_URLS:
+                self._urls.clear()
+            url = self._urls[path] = self._origin.url(path)
+        return url
 
     def _where(self, model: str) -> Where:
         return Where(self.profile, self._origin.address, " ".join(model.split())[:100], self._secrets)
