@@ -203,7 +203,7 @@ def test_a_line_that_broke_off_is_ended_before_the_next(project: Path) -> None:
     append(usage_path(project), ROW)
     with usage_path(project).open("ab") as file:
         file.write(line_of(ROW)[:100])
-    ledger = file_ledger(settings(project, day_tokens=1000))
+    ledger = file_ledger(settings(project, project_tokens=1000))
     row = call(ledger, account(project))
     assert closed() == ("line 2 of .vancetope/usage.jsonl is no row of ours and is not counted",)
     found = list(lines_of(usage_path(project)))
