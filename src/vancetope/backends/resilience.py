@@ -92,6 +92,20 @@ class Course:
             self._shown = True
             self._tell(piece)
 
+    def timed_out(self, *, answered: bool, characters: int, idle: float) -> ModelError:
+        """The error for time that ran out: before a request could be sent, before an answer, or in a reply of which so
+        many characters had come and which may be silent for `idle` seconds."""
+        if self.waits:
+            return Unreachable(
+                f"{self.where}: no request could be sent within {self.timeout:g} s, all slots were taken"
+            )
+        if not answered:
+            return Unreachable(f"{self.where} gave no answer within {self.timeout:g} s")
+        came = f"{characters} characters of the reply had come"
+        if self.left > 0:
+            return ReplyBroken(f"{self.where} fell silent for {idle:g} s; {came}.")
+        return ReplyBroken(f"{self.where} did not finish within {self.timeout:g} s; {came}.")
+
     def may_retry(self, error: Exception) -> bool | float:
         """For stamina: whether to try again, or in how many seconds.
 

@@ -24,9 +24,9 @@ from vancetope.backends.direct.splice import Plan, Written
 from vancetope.backends.openai.failures import Where, broken, said_in
 from vancetope.backends.openai.mask import masked
 from vancetope.backends.openai.pool import Origin, Pool, Pools
-from vancetope.backends.openai.profiles import at_host
+from vancetope.backends.openai.profiles import at_host, checked_key
 from vancetope.backends.resilience import ATTEMPTS, Circuits, Course, persist
-from vancetope.errors import ConfigError, ModelError, Unreachable, VancetopeError
+from vancetope.errors import ConfigError, Unreachable, VancetopeError
 from vancetope.messages import Reply
 from vancetope.models.base import ModelInfo, Thinking
 from vancetope.models.catalogue import catalogue
@@ -70,7 +70,7 @@ class Direct:
         # The library writes the version into the path by itself.
         self._origin = Origin.at(re.sub(rf"{self._dialect.versions}/*(?=$|\?)", "", base.strip()), profile.name)
         self.profile = at_host(profile, self._origin.host)
-        self._key = _checked(key, self.profile.name, self.profile.key_variable, needed=self.profile.needs_key)
+        self._key = checked_key(key, self.profile)
         self._secrets = (*((self._key,) if self._key else ()), *self._origin.secrets)
         self._wire = wire
         self._attempts = attempts
@@ -147,7 +147,9 @@ class Direct:
         except TimeoutError:
             if not clock.expired():
                 raise
-            problem = self._timed_out(passage)
+            problem = course.timed_out(
+                answered=passage.answered, characters=passage.notes.characters, idle=self._idle_timeout
+            )
         except Exception as error:
             if error is course.listener_failed:
                 raise
@@ -199,17 +201,6 @@ class Direct:
             requests=passage.course.requests,
         )
 
-    def _timed_out(self, passage: Passage) -> ModelError:
-        course, where = passage.course, passage.where
-        if course.waits:
-            return Unreachable(f"{where}: no request could be sent within {course.timeout:g} s, all slots were taken")
-        if not passage.answered:
-            return Unreachable(f"{where} gave no answer within {course.timeout:g} s")
-        came = f"{passage.notes.characters} characters of the reply had come"
-        if course.left > 0:
-            return broken(where, f"fell silent for {self._idle_timeout:g} s; {came}.")
-        return broken(where, f"did not finish within {course.timeout:g} s; {came}.")
-
     def _unread(self, passage: Passage, error: Exception) -> Exception:
         """What it means that the library gave up by itself: before the request it did not like ours, behind it the
         answer."""
@@ -242,12 +233,3 @@ def _bundled(kind: Kind, name: str) -> Thinking | None:
 
 def _thinking(info: ModelInfo) -> Thinking | None:
     return info.thinking if info.known else None
-
-
-def _checked(key: str | None, name: str, variable: str | None, *, needed: bool) -> str:
-    found = (key or "").strip()
-    if needed and not found:
-        raise ConfigError(f"{name} needs a key: set {variable}")
-    if not (found.isascii() and found.isprintable()):
-        raise ConfigError(f"the key in {variable or 'the settings'} holds characters that no key has")
-    return found

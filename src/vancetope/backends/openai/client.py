@@ -18,7 +18,7 @@ from vancetope.backends.openai.course import Course, Written
 from vancetope.backends.openai.failures import PromptFiltered, Where, broken, failed, failed_inside, lost, not_json
 from vancetope.backends.openai.mask import mask, masked
 from vancetope.backends.openai.pool import Origin, Pool, Pools
-from vancetope.backends.openai.profiles import Profile, at_host, base_url_of, chat_path
+from vancetope.backends.openai.profiles import Profile, at_host, base_url_of, chat_path, checked_key
 from vancetope.backends.openai.reading import NoReply, failure_in, filtered, reply_in
 from vancetope.backends.openai.sse import EventReader
 from vancetope.backends.openai.wire import body_of, encoded, limit_of
@@ -67,7 +67,7 @@ class OpenAICompatible:
             raise ConfigError("attempts, per_model_limit and max_connections are at least 1")
         self._origin = Origin.at(base_url_of(profile, url), profile.name)
         self.profile = at_host(profile, self._origin.host)
-        key = _checked_key(api_key, self.profile)
+        key = checked_key(api_key, self.profile)
         self._secrets = (*((key,) if key else ()), *self._origin.secrets)
         self._headers = _headers(key, self._origin.authorization, self.profile)
         self._models = self._origin.url("/models")
@@ -105,7 +105,7 @@ class OpenAICompatible:
         except TimeoutError:
             if not clock.expired():
                 raise
-            raise course.timed_out() from None
+            raise course.late() from None
         except httpx.RequestError as error:
             raise lost(course.where, error, answered=course.answered, characters=0) from None
         data = self._json(text, course)
@@ -135,7 +135,7 @@ class OpenAICompatible:
         except TimeoutError:
             if not clock.expired():
                 raise
-            problem: VancetopeError = course.timed_out()
+            problem: VancetopeError = course.late()
         except httpx.RequestError as error:
             if error is course.listener_failed:
                 raise
@@ -276,15 +276,6 @@ def _model_names(data: Any) -> tuple[str, ...] | None:
         return None
     names = [item.get("id") or item.get("name") if isinstance(item, Mapping) else item for item in listed]
     return tuple(name for name in names if isinstance(name, str) and name)
-
-
-def _checked_key(api_key: str | None, profile: Profile) -> str:
-    key = (api_key or "").strip()
-    if profile.needs_key and not key:
-        raise ConfigError(f"{profile.name} needs a key: set {profile.key_variable}")
-    if not (key.isascii() and key.isprintable()):
-        raise ConfigError(f"the key in {profile.key_variable or 'the settings'} holds characters that no key has")
-    return key
 
 
 def _headers(key: str, authorization: str | None, profile: Profile) -> list[tuple[bytes, bytes]]:

@@ -10,8 +10,8 @@ from typing import Any
 from vancetope.backends import resilience
 from vancetope.backends.base import OnPiece
 from vancetope.backends.openai.assembly import Assembly
-from vancetope.backends.openai.failures import Where, broken
-from vancetope.errors import ModelError, Unreachable
+from vancetope.backends.openai.failures import Where
+from vancetope.errors import ModelError
 
 AFTER_FINISH = 5.0  # seconds a server may take for the usage once it has said why it finished
 AFTER_DONE = 0.25  # seconds it may take to close the stream behind its end mark
@@ -65,15 +65,7 @@ class Course(resilience.Course):
             self._ends = min(self._ends, now + AFTER_DONE)
         return min(self.deadline, self._ends)
 
-    def timed_out(self) -> ModelError:
+    def late(self) -> ModelError:
         """The error for time that ran out."""
-        if self.waits:
-            return Unreachable(
-                f"{self.where}: no request could be sent within {self.timeout:g} s, all slots were taken"
-            )
-        if not self.answered:
-            return Unreachable(f"{self.where} gave no answer within {self.timeout:g} s")
-        came = f"{self.assembly.characters if self.assembly else 0} characters of the reply had come"
-        if self.left > 0:
-            return broken(self.where, f"fell silent for {self._idle_timeout:g} s; {came}.")
-        return broken(self.where, f"did not finish within {self.timeout:g} s; {came}.")
+        came = self.assembly.characters if self.assembly else 0
+        return self.timed_out(answered=self.answered, characters=came, idle=self._idle_timeout)

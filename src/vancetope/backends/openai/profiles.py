@@ -7,6 +7,7 @@ from typing import Literal
 from urllib.parse import parse_qsl, quote, urlsplit, urlunsplit
 
 from vancetope.backends.openai.efforts import ANY, AZURE, LLAMACPP, OPENAI, OPENROUTER, VLLM, Efforts
+from vancetope.errors import ConfigError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,3 +169,14 @@ def chat_path(profile: Profile, prefix: str, model: str) -> str:
     if profile.by_model and prefix.endswith(profile.by_model):
         return f"/deployments/{quote(model, safe='')}/chat/completions"
     return "/chat/completions"
+
+
+def checked_key(given: str | None, profile: Profile) -> str:
+    """The key without blanks around it, empty where there is none. Raises `ConfigError` for one that is missing, and
+    for one that no request can carry."""
+    key = (given or "").strip()
+    if profile.needs_key and not key:
+        raise ConfigError(f"{profile.name} needs a key: set {profile.key_variable}")
+    if not (key.isascii() and key.isprintable()):
+        raise ConfigError(f"the key in {profile.key_variable or 'the settings'} holds characters that no key has")
+    return key
