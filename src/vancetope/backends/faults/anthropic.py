@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
 from vancetope.backends.base import CallPiece, TextPiece, ThinkingPiece
-from vancetope.backends.faults.asked import Asked, dumped, objects, parsed, signature, text_of
+from vancetope.backends.faults.asked import Asked, DialectName, dumped, objects, parsed, signature, text_of
 from vancetope.backends.faults.wire import Told, Wire, event, provider_id, usage_of
 from vancetope.backends.scripted import pieces_of
 from vancetope.messages import Finish, Reply
 
+NAME: Final[DialectName] = "anthropic"
 PATH = "/v1/messages"
 ERRORS = {
     400: "invalid_request_error",

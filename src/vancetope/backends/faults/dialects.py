@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, Protocol
 
 from vancetope.backends.faults import anthropic, gemini, openai
 from vancetope.backends.faults.asked import Asked, DialectName
@@ -12,65 +11,38 @@ from vancetope.backends.faults.wire import Told, Wire
 from vancetope.messages import Reply
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Dialect:
-    """How one provider's API is spoken.
+class Dialect(Protocol):
+    """How one provider's API is spoken: a module.
 
-    `reads` knows its paths, `form` reads a request (body, path) as a chat in OpenAI's format. `whole` and `stream` are
-    a reply as one object and as the objects of a stream, `framed` is such an object on the wire, `end` what ends a
-    stream, `late` what may come behind that. `error` is an error object of a status, a sentence, and the seconds to
-    wait; `models` the list of models.
+    Contract: `reads` knows its paths, `form` reads a request (body, path) as a chat in OpenAI's format. `whole` and
+    `stream` are a reply as one object and as the objects of a stream, `framed` is such an object on the wire, `end`
+    what ends a stream, `late` what may come behind that. `error` is an error object of a status, a sentence, and the
+    seconds to wait; `models` the list of models.
     """
 
-    name: DialectName
-    reads: Callable[[str], bool]
-    form: Callable[[Mapping[str, Any], str], Mapping[str, Any]]
-    whole: Callable[[Reply, Asked, Wire], dict[str, Any]]
-    stream: Callable[[Reply, Asked, Wire], Iterator[Told]]
-    framed: Callable[[Mapping[str, Any], Wire], bytes]
-    end: Callable[[Wire], bytes]
-    late: Callable[[Wire], bytes]
-    error: Callable[[int, str, float | None], dict[str, Any]]
-    models: Callable[[tuple[str, ...]], dict[str, Any]]
+    @property
+    def NAME(self) -> DialectName: ...
+
+    def reads(self, path: str, /) -> bool: ...
+
+    def form(self, body: Mapping[str, Any], path: str, /) -> Mapping[str, Any]: ...
+
+    def whole(self, reply: Reply, asked: Asked, wire: Wire, /) -> dict[str, Any]: ...
+
+    def stream(self, reply: Reply, asked: Asked, wire: Wire, /) -> Iterator[Told]: ...
+
+    def framed(self, made: Mapping[str, Any], wire: Wire, /) -> bytes: ...
+
+    def end(self, wire: Wire, /) -> bytes: ...
+
+    def late(self, wire: Wire, /) -> bytes: ...
+
+    def error(self, code: int, message: str, retry_after: float | None, /) -> dict[str, Any]: ...
+
+    def models(self, names: tuple[str, ...], /) -> dict[str, Any]: ...
 
 
-OPENAI = Dialect(
-    name="openai",
-    reads=openai.reads,
-    form=openai.form,
-    whole=openai.whole,
-    stream=openai.stream,
-    framed=openai.framed,
-    end=openai.end,
-    late=openai.late,
-    error=openai.error,
-    models=openai.models,
-)
-ANTHROPIC = Dialect(
-    name="anthropic",
-    reads=anthropic.reads,
-    form=anthropic.form,
-    whole=anthropic.whole,
-    stream=anthropic.stream,
-    framed=anthropic.framed,
-    end=anthropic.end,
-    late=anthropic.late,
-    error=anthropic.error,
-    models=anthropic.models,
-)
-GEMINI = Dialect(
-    name="gemini",
-    reads=gemini.reads,
-    form=gemini.form,
-    whole=gemini.whole,
-    stream=gemini.stream,
-    framed=gemini.framed,
-    end=gemini.end,
-    late=gemini.late,
-    error=gemini.error,
-    models=gemini.models,
-)
-DIALECTS: Mapping[DialectName, Dialect] = {each.name: each for each in (OPENAI, ANTHROPIC, GEMINI)}
+DIALECTS: Mapping[DialectName, Dialect] = {each.NAME: each for each in (openai, anthropic, gemini)}
 
 
 def dialect_of(asked: Asked) -> Dialect:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
 from vancetope.backends.base import CallPiece, TextPiece, ThinkingPiece
-from vancetope.backends.faults.asked import Asked, dumped, objects, parsed, signature
+from vancetope.backends.faults.asked import Asked, DialectName, dumped, objects, parsed, signature
 from vancetope.backends.faults.wire import Told, Wire, event, provider_id, usage_of
 from vancetope.backends.scripted import pieces_of
 from vancetope.messages import Finish, Reply
 
+NAME: Final[DialectName] = "gemini"
 WHOLE, STREAMED = ":generateContent", ":streamGenerateContent"
 STATUSES = {
     400: "INVALID_ARGUMENT",

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
 from vancetope.backends.base import CallPiece, TextPiece, ThinkingPiece
-from vancetope.backends.faults.asked import Asked, dumped
+from vancetope.backends.faults.asked import Asked, DialectName, dumped
 from vancetope.backends.faults.wire import Told, Wire, event, provider_id, usage_of
 from vancetope.backends.scripted import pieces_of
 from vancetope.messages import Finish, Reply
 
+NAME: Final[DialectName] = "openai"
 CREATED = 1_760_000_000
 PATH = "/chat/completions"
 

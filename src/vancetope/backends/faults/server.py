@@ -17,9 +17,10 @@ from urllib.parse import parse_qs
 
 import h11
 
+from vancetope.backends.faults import anthropic, gemini, openai
 from vancetope.backends.faults.asked import Asked, dumped
 from vancetope.backends.faults.check import Violation, violations
-from vancetope.backends.faults.dialects import ANTHROPIC, GEMINI, OPENAI, Dialect, dialect_at
+from vancetope.backends.faults.dialects import Dialect, dialect_at
 from vancetope.backends.faults.fault import Fault, plan_of, status
 from vancetope.backends.faults.gemini import STREAMED, camel
 from vancetope.backends.faults.statuses import KEY_REFUSED
@@ -184,7 +185,7 @@ class FaultServer:
         shown = {name: value for name, value in headers.items() if name not in SECRET_HEADERS}
         record = body if isinstance(body, dict) else {}
         asked = Asked(record, len(self.requests) + 1, shown, right, asyncio.get_running_loop().time(), len(data))
-        asked.dialect, asked.chat = dialect.name, dialect.form(record, path)
+        asked.dialect, asked.chat = dialect.NAME, dialect.form(record, path)
         return asked, body
 
 
@@ -208,8 +209,8 @@ def key_in(headers: Mapping[str, str], query: str) -> str:
 def spoken_by(path: str, request: h11.Request) -> Dialect:
     """The dialect of a client that asks for something else than a reply."""
     if "/v1beta/" in path:
-        return GEMINI
-    return ANTHROPIC if any(name == b"anthropic-version" for name, _ in request.headers) else OPENAI
+        return gemini
+    return anthropic if any(name == b"anthropic-version" for name, _ in request.headers) else openai
 
 
 class Connection:
@@ -247,7 +248,7 @@ class Connection:
         path, _, query = request.target.decode("latin-1").partition("?")
         dialect = dialect_at(path)
         if path.endswith(STREAMED) and parse_qs(query).get("alt") != ["sse"]:
-            return await self._json(400, GEMINI.error(400, "only streams with alt=sse are spoken here", None))
+            return await self._json(400, gemini.error(400, "only streams with alt=sse are spoken here", None))
         if request.method == b"POST" and dialect is not None:
             return await self._chat(request, body, dialect)
         if request.method == b"GET" and path.endswith("/models"):
