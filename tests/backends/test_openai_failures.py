@@ -13,7 +13,7 @@ import pytest
 
 from tests.backends.openai_raw import HANG_UP, HOLD, STREAM, chunked, delta, event, page, serving, stream
 from vancetope.backends.base import Request
-from vancetope.backends.openai import PROFILES, OpenAICompatible, Profile, QuotaSpent, client
+from vancetope.backends.openai import PROFILES, OpenAICompatible, Profile, QuotaSpent, bodies
 from vancetope.backends.openai.failures import Where, failed_inside, lost
 from vancetope.backends.openai.waiting import retry_after
 from vancetope.errors import (
@@ -243,7 +243,7 @@ async def test_a_model_may_think_before_its_first_chunk_as_long_as_there_is_time
 
 @pytest.mark.parametrize("streamed", [False, True])
 async def test_an_answer_of_no_end_is_given_up(streamed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client, "LARGEST_ANSWER", 1024 * 1024)
+    monkeypatch.setattr(bodies, "LARGEST_ANSWER", 1024 * 1024)
     body = delta(content="x" * 100_000) if streamed else "{" + " " * 100_000
     error = await failure([STREAM, *(chunked(body) for _ in range(12)), HOLD], streamed=streamed)
     assert type(error) is ReplyBroken

@@ -289,7 +289,7 @@ async def test_a_server_that_is_not_there_cannot_be_reached(kind: Kind) -> None:
 
 @BOTH
 async def test_an_answer_without_end_is_given_up(kind: Kind, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vancetope.backends.direct.passage.LARGEST_ANSWER", 1000)
+    monkeypatch.setattr("vancetope.backends.openai.bodies.LARGEST_ANSWER", 1000)
     async with serving(given(kind, Said("x" * 2000))) as server:
         error = await ask(kind, server, attempts=1)
         assert isinstance(error, ReplyBroken)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from codecs import BOM_UTF8
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
@@ -16,13 +15,7 @@ from vancetope.backends.base import Request
 from vancetope.backends.direct.dialect import Dialect, Event, Failure, NoReply, Notes, merged
 from vancetope.backends.direct.failures import failed, failed_inside, not_json
 from vancetope.backends.direct.splice import Plan, Written, spliced
-from vancetope.backends.openai.client import (
-    ENOUGH,
-    LARGEST_ANSWER,
-    LARGEST_FAILURE,
-    LARGEST_SECRET,
-    STREAM_BEGINS,
-)
+from vancetope.backends.openai.bodies import LARGEST_FAILURE, beginning, capped, opened, text_of
 from vancetope.backends.openai.course import AFTER_DONE, AFTER_FINISH
 from vancetope.backends.openai.failures import Where, broken, lost, said_in
 from vancetope.backends.openai.mask import mask
@@ -96,13 +89,13 @@ class Passage:
             self.show("request", json.loads(content))
         response = self._response = await self.pool.transport.handle_async_request(self._outgoing(made, content))
         if not 200 <= response.status_code < 300:
-            text = mask(await _beginning(response), self.where.secrets)[:LARGEST_FAILURE]
+            text = mask(await beginning(response.aiter_bytes()), self.where.secrets)[:LARGEST_FAILURE]
             self.show("reply", {"status": response.status_code, "body": text})
             raise failed(self.where, response.status_code, text, response.headers)
         self.answered = True
         if self.streams:
             return Response(200, headers={"content-type": "text/event-stream"}, content=self._stream(response))
-        whole = self._whole(await self._text(_capped(response, self.where)), self.dialect.answer)
+        whole = self._whole(await text_of(capped(response, self.where)), self.dialect.answer)
         return Response(200, headers={"content-type": "application/json"}, content=json.dumps(whole).encode())
 
     def _built(self, body: dict[str, Any]) -> bytes:
@@ -180,14 +173,10 @@ class Passage:
             raise Stopped
 
     async def _events(self, response: httpx.Response) -> AsyncGenerator[Event]:
-        blocks, head = _capped(response, self.where), b""
-        async for begun in blocks:
-            head = (head + begun).lstrip()
-            if len(head) >= ENOUGH:
-                break
-        head = head.removeprefix(BOM_UTF8).lstrip()
-        if not head.startswith(STREAM_BEGINS):
-            for event in self._whole(await self._text(blocks, head), self.dialect.events):
+        blocks = capped(response, self.where)
+        head, is_stream = await opened(blocks)
+        if not is_stream:
+            for event in self._whole(await text_of(blocks, head), self.dialect.events):
                 yield event
             return
         reader = EventReader()
@@ -251,10 +240,6 @@ class Passage:
     def _unreadable(self, error: Exception) -> ModelError:
         return broken(self.where, f"sent a reply that cannot be read: {self._words(error)}.")
 
-    async def _text(self, blocks: AsyncIterator[bytes], head: bytes = b"") -> str:
-        whole = b"".join([head, *[block async for block in blocks]])
-        return whole.removeprefix(BOM_UTF8).decode("utf-8", "replace")
-
 
 def written_event(event: Event) -> bytes:
     """An event as it goes over the wire."""
@@ -262,25 +247,3 @@ def written_event(event: Event) -> bytes:
     head = f"event: {name}\n" if name else ""
     told = json.dumps(data, ensure_ascii=False).translate(LINE_ENDS)
     return f"{head}data: {told}\n\n".encode("utf-8", "replace")
-
-
-async def _capped(response: httpx.Response, where: Where) -> AsyncGenerator[bytes]:
-    size = 0
-    async for block in response.aiter_bytes():
-        size += len(block)
-        if size > LARGEST_ANSWER:
-            raise broken(where, f"sends more than {LARGEST_ANSWER // 1024 // 1024} MiB for one reply.")
-        yield block
-
-
-async def _beginning(response: httpx.Response) -> str:
-    """The first part of a failure's body and a little more; a connection that fails in it does not hide the failure."""
-    read = b""
-    try:
-        async for block in response.aiter_bytes():
-            read += block
-            if len(read) > LARGEST_FAILURE + LARGEST_SECRET:
-                break
-    except httpx.RequestError:
-        pass
-    return read[: LARGEST_FAILURE + LARGEST_SECRET].removeprefix(BOM_UTF8).decode("utf-8", "replace")

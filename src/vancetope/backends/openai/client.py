@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from codecs import BOM_UTF8
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
 from functools import partial
 from typing import Any
@@ -14,6 +13,7 @@ import httpx
 
 from vancetope.backends.base import OnPiece, Request
 from vancetope.backends.openai.assembly import Assembly, take, tell_whole
+from vancetope.backends.openai.bodies import LARGEST_FAILURE, beginning, capped, opened, text_of
 from vancetope.backends.openai.course import Course, Written
 from vancetope.backends.openai.failures import PromptFiltered, Where, broken, failed, failed_inside, lost, not_json
 from vancetope.backends.openai.mask import mask, masked
@@ -23,17 +23,12 @@ from vancetope.backends.openai.reading import NoReply, failure_in, filtered, rep
 from vancetope.backends.openai.sse import EventReader
 from vancetope.backends.openai.wire import body_of, encoded, limit_of
 from vancetope.backends.resilience import ATTEMPTS, Circuits, persist
-from vancetope.errors import ConfigError, ModelError, VancetopeError
+from vancetope.errors import ConfigError, VancetopeError
 from vancetope.messages import Reply
 
 Wire = Callable[[str, Any], None]
 
-LARGEST_ANSWER = 32 * 1024 * 1024  # bytes
-LARGEST_FAILURE = 64 * 1024  # characters shown of an answer that is an error
-LARGEST_SECRET = 16 * 1024  # bytes read beyond, so that no secret is cut before it is masked
 MOST_URLS = 100  # that are kept parsed: some servers have one for each model
-STREAM_BEGINS = (b"data:", b":", b"event:", b"id:", b"retry:", b"error:")
-ENOUGH = 9  # bytes that tell a stream from JSON, a byte order mark before them included
 
 
 class OpenAICompatible:
@@ -101,7 +96,7 @@ class OpenAICompatible:
             async with clock:
                 request = self._request("GET", self._models)
                 async with self._answer(pool, request, course) as blocks:
-                    text = await _text(blocks)
+                    text = await text_of(blocks)
         except TimeoutError:
             if not clock.expired():
                 raise
@@ -150,28 +145,22 @@ class OpenAICompatible:
         """The blocks of an answer of status 2xx; raises the error that any other status means."""
         async with aclosing(await pool.transport.handle_async_request(request)) as response:
             status = response.status_code
-            async with aclosing(_capped(response, course.where)) as blocks:
+            async with aclosing(capped(response, course.where)) as blocks:
                 if 200 <= status < 300:
                     course.answered = True
                     yield blocks
                     return
-                text = mask(await _beginning(blocks), self._secrets)[:LARGEST_FAILURE]
+                text = mask(await beginning(blocks), self._secrets)[:LARGEST_FAILURE]
         self._show("reply", {"status": status, "body": text})
         raise failed(course.where, status, text, response.headers)
 
     async def _read(
         self, blocks: AsyncIterator[bytes], written: Written, course: Course, clock: asyncio.Timeout
     ) -> Reply:
-        """Read an answer by what it is, not by what was asked for: some servers stream always, some never."""
-        head = b""
-        async for block in blocks:
-            head = (head + block).lstrip()
-            if len(head) >= ENOUGH:
-                break
-        head = head.removeprefix(BOM_UTF8).lstrip()
-        if head.startswith(STREAM_BEGINS):
+        head, is_stream = await opened(blocks)
+        if is_stream:
             return await self._streamed(head, blocks, written, course, clock)
-        text = await _text(blocks, head)
+        text = await text_of(blocks, head)
         data = self._json(text, course)
         self._show("reply", data)
         reply = self._reply(data, written, course)
@@ -241,32 +230,6 @@ class OpenAICompatible:
     def _show(self, kind: str, value: Any) -> None:
         if self._wire is not None:
             self._wire(kind, masked(value, self._secrets))
-
-
-async def _capped(response: httpx.Response, where: Where) -> AsyncGenerator[bytes]:
-    size = 0
-    async for block in response.aiter_bytes():
-        size += len(block)
-        if size > LARGEST_ANSWER:
-            raise broken(where, f"sends more than {LARGEST_ANSWER // 1024 // 1024} MiB for one reply.")
-        yield block
-
-
-async def _text(blocks: AsyncIterator[bytes], head: bytes = b"") -> str:
-    return b"".join([head, *[block async for block in blocks]]).decode("utf-8", "replace")
-
-
-async def _beginning(blocks: AsyncIterator[bytes]) -> str:
-    """The first part of an error's body and a little more; a connection that fails in it does not hide the error."""
-    read = b""
-    try:
-        async for block in blocks:
-            read += block
-            if len(read) > LARGEST_FAILURE + LARGEST_SECRET:
-                break
-    except (httpx.RequestError, ModelError):
-        pass
-    return read[: LARGEST_FAILURE + LARGEST_SECRET].decode("utf-8", "replace")
 
 
 def _model_names(data: Any) -> tuple[str, ...] | None:
