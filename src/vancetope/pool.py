@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 from vancetope import sentences
 from vancetope.errors import ConfigError
 from vancetope.models.base import ModelInfo
+from vancetope.recipes.mistakes import near_or
 from vancetope.recipes.recipe import Recipe
 from vancetope.settings import Settings, key_from_environment
 from vancetope.tools.base import Tool
@@ -49,7 +49,9 @@ def pool(recipe: Recipe, settings: Settings, info: ModelInfo, given: Iterable[To
     bundled = _bundled(settings, wanted)
     for name in (*named, *recipe.tools.remove):
         if name not in bundled and name not in own:
-            raise ConfigError(f"{recipe.where}: there is no tool {name!r}; {_instead(name, (*bundled, *own))}")
+            raise ConfigError(
+                f"{recipe.where}: there is no tool {name!r}; {near_or(name, (*bundled, *own), 'there are')}"
+            )
     usable = {name: each for name in wanted if (each := bundled[name]) is not None}
     tools = {**usable, **own}
     tools = {name: each for name, each in tools.items() if name not in recipe.tools.remove}
@@ -81,8 +83,3 @@ def _search(settings: Settings) -> SearchProvider | None:
         return None
     variable = KEYS.get(name)
     return search_provider(name, settings.get("search.url"), key_from_environment(variable) if variable else None)
-
-
-def _instead(name: str, known: tuple[str, ...]) -> str:
-    near = get_close_matches(name, known, n=1, cutoff=0.5)
-    return f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"

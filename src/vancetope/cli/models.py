@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import shutil
 import sys
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
-from textwrap import wrap
 
 from vancetope.backends.choose import FOUND_KEYS, Choice, choose, considered
 from vancetope.cli.answers import agreed_keys, agreed_to
 from vancetope.cli.found import Found, Offer, found
 from vancetope.cli.lines import Line, Tone
-from vancetope.cli.page import toned
+from vancetope.cli.page import shown_path, toned, wrapped
 from vancetope.cli.person import fetched
 from vancetope.cli.trouble import print_json
 from vancetope.cli.watch import plain
@@ -60,10 +57,10 @@ def models(*, probe: bool, as_json: bool) -> int:
             }
         )
         return 0
-    for each in _wrapped(str(choice) if choice else f"none; {problem}", "default: "):
+    for each in wrapped(str(choice) if choice else f"none; {problem}", "default: "):
         _print(Line(each, "plain" if choice else "bad"))
     for notice in choice.notices if choice else ():
-        for each in _wrapped(notice, "· "):
+        for each in wrapped(notice, "· "):
             _print(Line(each, "note"))
     _print(Line(""))
     width = max(map(len, (*(each.name for each in ways), *(each.name for each in stands))))
@@ -139,19 +136,19 @@ def _lines(way: Found, width: int, *, is_default: bool) -> list[Line]:
     names = [_named(each) for each in shown[:MOST_NAMES]]
     if len(shown) > MOST_NAMES:
         names.append(f"and {len(shown) - MOST_NAMES} more")
-    first = [Line(each, tone) for each in _wrapped(way.state, lead)]
-    return first + [Line(each, "dim") for name in names for each in _wrapped(name, " " * len(lead))]
+    first = [Line(each, tone) for each in wrapped(way.state, lead)]
+    return first + [Line(each, "dim") for name in names for each in wrapped(name, " " * len(lead))]
 
 
 def _alias_lines(stand: Stand, width: int) -> list[Line]:
     lead = f"  {'✓' if stand.model else '-'} {stand.name:<{width}}  "
     if stand.model is None:
-        return [Line(each, "dim") for each in _wrapped(stand.problem or "", lead)]
+        return [Line(each, "dim") for each in wrapped(stand.problem or "", lead)]
     text = f"is {stand.model}{' (paid)' if stand.is_paid else ''}"
     if stand.then:
         text += f"; if that fails, {', then '.join(stand.then)}"
-    lines = [Line(each) for each in _wrapped(text, lead)]
-    return lines + [Line(each, "dim") for why in stand.passed for each in _wrapped(why, " " * len(lead))]
+    lines = [Line(each) for each in wrapped(text, lead)]
+    return lines + [Line(each, "dim") for why in stand.passed for each in wrapped(why, " " * len(lead))]
 
 
 def facts(info: ModelInfo) -> str:
@@ -165,17 +162,6 @@ def facts(info: ModelInfo) -> str:
     return ", ".join([*said, "sees images"] if info.vision else said)
 
 
-def _wrapped(text: str, lead: str) -> list[str]:
-    columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else 10_000
-    return wrap(
-        text,
-        max(columns - 1, len(lead) + 20),
-        initial_indent=lead,
-        subsequent_indent=" " * len(lead),
-        break_on_hyphens=False,
-    )
-
-
 def _named(offer: Offer) -> str:
     said = [offer.name]
     if offer.path is not None and offer.size is not None:
@@ -187,9 +173,3 @@ def _named(offer: Offer) -> str:
 
 def _print(line: Line) -> None:
     print(toned(line.text, line.tone, sys.stdout))
-
-
-def shown_path(path: Path) -> str:
-    """A path as a person writes it."""
-    home = os.path.expanduser("~")  # noqa: PTH111 (it never fails, Path.home does)
-    return f"~{str(path)[len(home) :]}" if str(path).startswith(f"{home}{os.sep}") else str(path)

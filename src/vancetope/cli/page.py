@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from pathlib import Path
+from textwrap import wrap
 from typing import Any, Protocol, TextIO
 
 from vancetope.cli.lines import Aside, Line, Part, Said, Tone
@@ -124,6 +127,25 @@ def toned(text: str, tone: Tone, stream: TextIO) -> str:
     if not SGR[tone] or not has_colour(stream):
         return text
     return f"\x1b[{SGR[tone]}m{text}\x1b[0m"
+
+
+def wrapped(text: str, lead: str) -> list[str]:
+    """The text in lines that fit the terminal, the first behind `lead` and the others below it; one line where nobody
+    sees it in a terminal."""
+    columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else 10_000
+    return wrap(
+        text,
+        max(columns - 1, len(lead) + 20),
+        initial_indent=lead,
+        subsequent_indent=" " * len(lead),
+        break_on_hyphens=False,
+    )
+
+
+def shown_path(path: Path) -> str:
+    """A path as a person writes it."""
+    home = os.path.expanduser("~")  # noqa: PTH111 (it never fails, Path.home does)
+    return f"~{str(path)[len(home) :]}" if str(path).startswith(f"{home}{os.sep}") else str(path)
 
 
 def has_colour(stream: TextIO) -> bool:

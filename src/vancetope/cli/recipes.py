@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from textwrap import wrap
 from typing import Any
 
 from vancetope.cli.clean import clean, one_line
 from vancetope.cli.lines import Line
-from vancetope.cli.models import shown_path
-from vancetope.cli.page import toned
+from vancetope.cli.page import shown_path, toned, wrapped
 from vancetope.cli.trouble import print_json
 from vancetope.cli.watch import plain
 from vancetope.recipes.loading import FOLDER, Found, Place, listed, load, text_of
@@ -75,14 +72,14 @@ def _listing(found: Sequence[Found], settings: Settings) -> Iterator[Line]:
         mark = "→" if each.name == settings.default_recipe else " "
         lead = f"{mark} {each.name:<{name_width}}  {each.source:<{width}}  "
         about = each.problem or each.description or "(no description)"
-        for text in _wrapped(one_line(about, 1000), lead):
+        for text in wrapped(one_line(about, 1000), lead):
             yield Line(text, "bad" if each.problem else "plain")
         if each.shadows:
-            for text in _wrapped(f"hides {_all_told(each.shadows)}", " " * len(lead)):
+            for text in wrapped(f"hides {_all_told(each.shadows)}", " " * len(lead)):
                 yield Line(text, "dim")
     yield Line("")
     own = shown_path(settings.folders[0] / FOLDER / "NAME.yaml")
-    for text in _wrapped(f"`vancetope recipes NAME` shows one; put your own into {own}", ""):
+    for text in wrapped(f"`vancetope recipes NAME` shows one; put your own into {own}", ""):
         yield Line(text, "dim")
 
 
@@ -92,14 +89,3 @@ def _all_told(places: Sequence[Place]) -> str:
 
 def _told(place: Place) -> str:
     return "bundled" if place.path is None else f"{place.source}, {shown_path(place.path)}"
-
-
-def _wrapped(text: str, lead: str) -> list[str]:
-    columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else 10_000
-    return wrap(
-        text,
-        max(columns - 1, len(lead) + 20),
-        initial_indent=lead,
-        subsequent_indent=" " * len(lead),
-        break_on_hyphens=False,
-    )

@@ -12,8 +12,7 @@ from typing import Any
 
 from vancetope.cli.clean import one_line
 from vancetope.cli.lines import Line, Tone
-from vancetope.cli.models import shown_path
-from vancetope.cli.page import toned
+from vancetope.cli.page import shown_path, toned
 from vancetope.cli.trouble import Refused, print_json, without_secrets
 from vancetope.settings import KEYS, PROJECT_FILE, VARIABLES, Secret, Settings, addresses, load
 

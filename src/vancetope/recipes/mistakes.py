@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from types import UnionType
 from typing import Any, Union, get_args, get_origin
@@ -35,7 +35,7 @@ def first_problem(error: ValidationError, model: type[BaseModel]) -> str:
     first: Any = problems[0]
     path = _path(first["loc"], model)
     if first["type"] == "extra_forbidden":
-        return f"{_dotted(path)}: unknown key; {_near(path[-1], sorted(_keys(model, path[:-1])), 'known keys are')}"
+        return f"{_dotted(path)}: unknown key; {near_or(path[-1], sorted(_keys(model, path[:-1])), 'known keys are')}"
     if first["type"] == "value_error":
         text = str(first["ctx"]["error"])
         goes_on = text.partition(":")[0].isidentifier()  # it names a key of this mapping itself
@@ -84,7 +84,7 @@ def _plain(value: Any) -> str:
 def _instead(first: Any, problems: list[Any], path: list[str], model: type[BaseModel]) -> str:
     if first["type"] == "literal_error":
         choices = [each.strip("'") for each in re.findall(r"'[^']*'", first["ctx"]["expected"])]
-        return _near(str(first["input"]), choices, "give one of")
+        return near_or(str(first["input"]), choices, "give one of")
     kinds = dict.fromkeys(
         _GIVE[each["type"]].format(**{name: _plain(value) for name, value in each.get("ctx", {}).items()})
         for each in problems
@@ -96,10 +96,12 @@ def _instead(first: Any, problems: list[Any], path: list[str], model: type[BaseM
     return f"{give}, or remove the key" if first["input"] is None and not path[-1].isdigit() else give
 
 
-def _near(name: str, known: list[str], otherwise: str) -> str:
+def near_or(name: str, known: Sequence[str], otherwise: str, most: int | None = None) -> str:
+    """Which of the known names was probably meant, in whatever letters; else, behind `otherwise`, the first `most` of
+    them."""
     lowered = {each.lower(): each for each in known}
     near = get_close_matches(name.lower(), lowered, n=1, cutoff=0.5)
-    return f"did you mean {lowered[near[0]]}?" if near else f"{otherwise} {', '.join(known)}"
+    return f"did you mean {lowered[near[0]]}?" if near else f"{otherwise} {', '.join(known[:most])}"
 
 
 def _dotted(path: list[str]) -> str:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from difflib import get_close_matches
 from typing import get_args
 
 from jinja2 import Environment, TemplateError, meta, nodes
 
 from vancetope.models.base import Tier
 from vancetope.outcome import EnforcementName, Role
+from vancetope.recipes.mistakes import near_or
 from vancetope.recipes.recipe import EngineName, Params
 
 MOST_NAMED = 20
@@ -73,7 +73,4 @@ def _named(tree: nodes.Template, kind: type[nodes.Filter | nodes.Test], what: st
 
 
 def _instead(name: str, known: Sequence[str]) -> str:
-    near = get_close_matches(name.lower(), {each.lower(): each for each in known}, n=1, cutoff=0.5)
-    if near:
-        return f"did you mean {next(each for each in known if each.lower() == near[0])}?"
-    return f"there are {', '.join(known[:MOST_NAMED])}"
+    return near_or(name, known, "there are", MOST_NAMED)
