@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -68,8 +68,11 @@ def _bundled(settings: Settings, wanted: Collection[str]) -> Mapping[str, Tool |
         tools = web_tools(WebRules(tuple(settings.get("web.allow") or ())), provider)
         web = {each.name: each for each in tools}  # made for each process: web_fetch keeps the pages that it is reading
     files = {} if FILES.isdisjoint(wanted) else _files(settings.root)
-    made = {"clock": clock(), **files, **web}
+    made = {"clock": _clock(), **files, **web}
     return {name: made.get(name) for name in ("clock", *sorted(FILES | WEB))}
+
+
+_clock = cache(clock)
 
 
 @lru_cache(maxsize=16)
